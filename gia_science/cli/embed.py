@@ -1,0 +1,51 @@
+"""``gia embed``: one vector per row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gia_science.cli.predict import LONG_HELP
+
+
+def embed(
+    model: Annotated[Path, typer.Argument(help="Model folder.")],
+    data: Annotated[str, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="Parquet, CSV, TSV or NPZ file; - for CSV on stdout.")] = "-",
+    input: Annotated[str | None, typer.Option(help="Input column.")] = None,  # noqa: A002 - becomes --input
+    header: Annotated[bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")] = True,
+    long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+) -> None:
+    """Write the embedding of every row beside its columns; a row that cannot be read keeps an empty vector.
+
+    gia embed model/ proteins.fasta -o vectors.parquet
+    """
+    import numpy as np
+
+    from gia_science.cli.output import check_choice, finish, track, use_threads
+    from gia_science.data.table import open_table
+    from gia_science.data.vectors import write_embeddings
+    from gia_science.data.writer import output_columns, refuse_overwrite
+    from gia_science.prediction.model import Model
+
+    truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
+    use_threads(threads)
+    refuse_overwrite(out, [data])
+    loaded = Model.load(model)
+    table = open_table(data, header=header)
+    rows, vectors, failed = [], [], []
+    for outcome in track(loaded.embedding_outcomes(table, input=input, truncate=truncate), "embedded"):
+        rows.append((*outcome.record.cells, outcome.status, outcome.reason))
+        vectors.append(np.full(loaded.width, np.nan) if outcome.output is None else outcome.output)
+        if outcome.output is None:
+            failed.append((outcome.record.line, outcome.reason))
+    columns = output_columns(table.header, ("status", "reason"))
+    write_embeddings(
+        out,
+        columns={name: [row[index] for row in rows] for index, name in enumerate(columns)},
+        vectors=np.array(vectors, dtype=np.float32).reshape(len(rows), loaded.width),
+    )
+    finish("embedded", total=len(rows), failed=failed, out=out)

@@ -1,0 +1,55 @@
+"""``gia predict``: every input row back, in order, with predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+LONG_HELP = "error: refuse inputs longer than the model allows. truncate: use their first part."
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model folder.")],
+    data: Annotated[str, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="CSV, TSV or Parquet file; - for stdout.")] = "-",
+    input: Annotated[str | None, typer.Option(help="Input column.")] = None,  # noqa: A002 - becomes --input
+    header: Annotated[bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")] = True,
+    long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+) -> None:
+    """Predict every row of a table; a row that cannot be read comes back with its reason.
+
+    gia predict model/ candidates.csv -o out.csv
+
+    The exit code is 0 when all rows are predicted, 1 when some are not, 2 when the request cannot be carried out.
+    """
+    from gia_science.cli.output import check_choice, finish, track, use_threads
+    from gia_science.data.table import open_table
+    from gia_science.data.writer import TableWriter, output_columns, refuse_overwrite
+    from gia_science.prediction.columns import prediction_cells, prediction_columns
+    from gia_science.prediction.model import Model
+
+    truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
+    use_threads(threads)
+    refuse_overwrite(out, [data])
+    loaded = Model.load(model)
+    table = open_table(data, header=header)
+    added = prediction_columns(loaded.targets)
+    columns = output_columns(table.header, added)
+    cells = prediction_cells(loaded.targets)
+    numeric = [
+        name
+        for name, plain in zip(columns[len(table.header) :], added, strict=True)
+        if "_prob_" in plain or (plain.endswith("_pred") and loaded.targets.kind == "regression")
+    ]
+    results = loaded.outcomes(table, input=input, truncate=truncate)
+    total, failed = 0, []
+    with TableWriter(out, columns, numbers=numeric) as writer:
+        for outcome in track(results, "predicted"):
+            writer.write_row((*outcome.record.cells, *cells(outcome)))
+            total += 1
+            if outcome.output is None:
+                failed.append((outcome.record.line, outcome.reason))
+    finish("predicted", total=total, failed=failed, out=out)

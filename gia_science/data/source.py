@@ -1,0 +1,112 @@
+"""Where the rows of an experiment come from: a dataset card or the user's file, and which columns are read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from gia_science.data.cards import load_card, load_rows
+from gia_science.data.record import LoadedTable, Record, Table
+from gia_science.data.table import read_table
+from gia_science.errors import RecipeError, TableError, Where
+from gia_science.settings import Strict
+from gia_science.tokens.domain import DOMAINS, guess_column, guess_domain
+
+BadRows = Literal["stop", "drop"]
+
+
+class DataSource(Strict):
+    """What was measured, and which columns of it are used."""
+
+    dataset: str | None = Field(default=None, description="Name of a dataset card, instead of a file.")
+    file: str | None = Field(default=None, description="Path of a CSV, TSV, FASTA or Parquet file.")
+    header: bool = Field(default=True, description="Whether the first line names the columns.")
+    input: str | None = Field(default=None, description="Input column; recognised by name where not given.")
+    domain: str | None = Field(default=None, description="protein, smiles or composition; recognised where not given.")
+    columns: tuple[str, ...] = Field(default=(), description="Numeric columns that go in beside the input.")
+    bad_rows: BadRows = Field(default="stop", description="Stop at unreadable rows (after listing all), or drop them.")
+    sha256: str | None = Field(default=None, description="Hash of the rows, written by each run.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.dataset is not None and self.file is not None:
+            raise ValueError("name a dataset or a file, not both")
+        return self
+
+
+def open_source(source: DataSource) -> LoadedTable:
+    """All rows of a source.
+
+    Raises
+    ------
+    RecipeError
+        When the source names neither a dataset nor a file.
+    TableError, DefinitionError
+        When it cannot be read.
+    """
+    if source.dataset is not None:
+        return dataset_table(source.dataset)
+    if source.file is None:
+        raise RecipeError("no data", hint="name a dataset or a file")
+    return read_table(source.file, header=source.header)
+
+
+def dataset_table(name: str) -> LoadedTable:
+    """The rows of a dataset card as a table."""
+    card = load_card(name)
+    rows = load_rows(card)
+    place = None if card.id is None else rows.columns.index(card.id)
+    records = tuple(
+        Record(name, line, None if place is None else cells[place], cells) for line, cells in rows.rows
+    )
+    return LoadedTable(rows.columns, records, name, "memory", rows.columns)
+
+
+def table_hash(table: LoadedTable) -> str:
+    """SHA-256 over columns and cells: tells whether two tables hold the same text, however they were stored."""
+    digest = hashlib.sha256()
+    for cells in (table.columns, *(record.cells for record in table.records)):
+        digest.update("\x1f".join(cells).encode("utf-8", errors="surrogatepass") + b"\x1e")
+    return digest.hexdigest()
+
+
+def resolve_input(table: Table, *, input: str | None, domain: str | None, texts: Sequence[str] = ()) -> tuple[str, str]:
+    """Input column and domain of a table: as asked for, by the columns' names, or by the column's content.
+
+    Parameters
+    ----------
+    table : Table
+    input, domain : str, optional
+        What the user says.
+    texts : sequence of str
+        Cells of the first rows, all columns of a row one after another; looked at where names do not tell.
+
+    Raises
+    ------
+    TableError
+        When the column or the domain is not clear.
+    """
+    if input is not None:
+        index = table.position(input)
+        return input, domain or guess_domain(list(texts)[index :: len(table.columns)])
+    guessed = guess_column(table.columns)
+    if guessed is not None and table.format != "fasta":
+        return guessed[0], domain or guessed[1]
+    if table.format == "fasta":
+        return "sequence", domain or "protein"
+    if domain is not None:
+        names = DOMAINS[domain].columns if domain in DOMAINS else ()
+        found = [column for column in table.columns if column.lower() in names]
+        if found:
+            return found[0], domain
+    if len(table.columns) == 1:
+        return table.columns[0], domain or guess_domain(list(texts))
+    raise TableError(
+        "cannot tell which column is the input",
+        got=", ".join(table.columns[:20]),
+        hint="say it with --input",
+        where=Where(file=table.source),
+    )

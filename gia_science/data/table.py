@@ -1,0 +1,174 @@
+"""One door for all tables: files, pipes, standard input, lists of texts and data frames."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, get_args
+
+from gia_science.catalog import suggestion
+from gia_science.data.compression import COMPRESSED_SUFFIXES, HEAD_BYTES, ByteSource
+from gia_science.data.delimited import read_delimited
+from gia_science.data.fasta import looks_like_fasta, read_fasta
+from gia_science.data.lines import refuse_binary
+from gia_science.data.parquet import MAGIC, read_parquet
+from gia_science.data.record import Format, LoadedTable, Record, Table, cell_text, name_columns
+from gia_science.errors import TableError, Where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Format",
+    "LoadedTable",
+    "Record",
+    "Table",
+    "open_table",
+    "read_table",
+    "table_from_frame",
+    "table_from_texts",
+]
+
+FILE_FORMATS: tuple[Format, ...] = tuple(name for name in get_args(Format) if name != "memory")
+_FORMAT_OF_SUFFIX: dict[str, Format] = {
+    **dict.fromkeys((".fasta", ".fa", ".faa", ".fas", ".fsa"), "fasta"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".tsv", ".tab"), "tsv"),
+}
+_UNREAD_SUFFIXES = frozenset({".smi", ".sdf", ".mol", ".mol2", ".json", ".jsonl"})
+
+
+def open_table(
+    source: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know from pandas and Biopython
+    header: bool = True,
+    id_column: str | None = None,
+    stdin: BinaryIO | None = None,
+) -> Table:
+    """Table of a file; its records are read while they are iterated, so that no file is too long.
+
+    Files may be gzip, whatever their name. FASTA and Parquet are told by their content, CSV from TSV by the
+    delimiter. No file stays open: each iteration over the records of a regular file opens it anew, a pipe or
+    standard input can be iterated once.
+
+    Parameters
+    ----------
+    source : str or Path
+        Path of the file, ``-`` for standard input.
+    format : {"csv", "tsv", "fasta", "parquet"}, optional
+        What the file must be; recognised by default.
+    header : bool
+        Whether the first row of a CSV or TSV file names the columns. Without, they are ``column_1``, ...
+    id_column : str, optional
+        Column of the identifiers; by default the one called ``id``, in upper or lower case.
+    stdin : binary file, optional
+        What stands for standard input; by default the process's own.
+
+    Raises
+    ------
+    TableError
+        When the file is missing, empty, cut off, not text in UTF-8, not of its format, or its header is not
+        valid; what lies behind the first part of the file is found while iterating.
+    """
+    if format is not None and format not in FILE_FORMATS:
+        raise TableError(
+            "no such table format",
+            got=repr(format),
+            expected=f"one of {', '.join(FILE_FORMATS)}",
+            hint=suggestion(format, FILE_FORMATS),
+        )
+    content = ByteSource(source, stdin=stdin)
+    chosen = _format(content, format)
+    if chosen == "parquet":
+        return read_parquet(content, id_column=id_column)
+    refuse_binary(content.head, source=content.name)
+    text = content.head.removeprefix(codecs.BOM_UTF8)
+    if not text.strip() and len(content.head) < HEAD_BYTES:
+        raise TableError("the file is empty", where=Where(file=content.name))
+    if chosen == "fasta":
+        table = read_fasta(content)
+    else:
+        table = read_delimited(content, header=header, tabs=chosen == "tsv", id_column=id_column)
+    if text is content.head:
+        return table
+    notes = ("byte-order mark skipped", *table.notes)
+    return Table(table.columns, table.records, table.source, table.format, table.header, notes)
+
+
+def _format(content: ByteSource, wanted: str | None) -> Format:
+    where = Where(file=content.name)
+    parquet, fasta = content.head.startswith(MAGIC), looks_like_fasta(content.head)
+    if wanted is not None:
+        found = "Parquet" if parquet else "FASTA" if fasta else None
+        if wanted in {"csv", "tsv"} and found is not None:
+            raise TableError(f"not {wanted.upper()}", got=f"a {found} file", where=where)
+        return next(name for name in FILE_FORMATS if name == wanted)
+    if parquet or fasta:
+        return "parquet" if parquet else "fasta"
+    path = Path(content.name.lower())
+    suffix = path.with_suffix("").suffix if path.suffix in COMPRESSED_SUFFIXES else path.suffix
+    if suffix in _UNREAD_SUFFIXES:
+        raise TableError(
+            f"files of type {suffix} are not read",
+            expected="CSV, TSV, FASTA or Parquet",
+            hint="export it as CSV; --format csv reads it as it is",
+            where=where,
+        )
+    return _FORMAT_OF_SUFFIX.get(suffix, "csv")
+
+
+def read_table(
+    source: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 - as in open_table
+    header: bool = True,
+    id_column: str | None = None,
+    stdin: BinaryIO | None = None,
+) -> LoadedTable:
+    """`open_table` with all records in memory, so that every error of the file has been raised."""
+    table = open_table(source, format=format, header=header, id_column=id_column, stdin=stdin)
+    return LoadedTable(
+        table.columns, tuple(table.records), table.source, table.format, table.header, table.notes
+    )
+
+
+def table_from_texts(texts: Iterable[str | None], *, column: str) -> LoadedTable:
+    """Table of one column from a list, tuple, array or Series of texts; a missing value is an empty cell.
+
+    Raises
+    ------
+    TableError
+        When `texts` is a single text.
+    """
+    if isinstance(texts, str | bytes):
+        raise TableError("a single text", expected="a list of texts", hint=f"write [{texts!r:.40}]")
+    source = "<list>"
+    records = tuple(
+        Record(source, position, None, (cell_text(text),)) for position, text in enumerate(texts, start=1)
+    )
+    return LoadedTable((column,), records, source, "memory", (column,))
+
+
+def table_from_frame(frame: pd.DataFrame) -> LoadedTable:
+    """Table of a pandas data frame: values as text, labels of the index as the records' ids.
+
+    Floats are written in the shortest form that reads back equal; None, NaN, NA and NaT are empty cells.
+
+    Raises
+    ------
+    TableError
+        When a column name stands twice or no column has a name.
+    """
+    source = "<data frame>"
+    header = tuple(map(str, frame.columns))
+    columns = name_columns(header, source=source)
+    # Single precision keeps its own short digits only as long as it is not made a Python float.
+    values = (frame.iloc[:, index].array for index in range(len(columns)))
+    texts = [[cell_text(value) for value in column] for column in values]
+    records = tuple(
+        Record(source, row, str(label), cells)
+        for row, (label, cells) in enumerate(zip(frame.index, zip(*texts, strict=True), strict=True), start=2)
+    )
+    return LoadedTable(columns, records, source, "memory", header)

@@ -1,0 +1,110 @@
+"""The Transformer: blocks of graph attention and SwiGLU feed-forward, pre-norm and residual."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gia_science.attention import AttentionConfig, build_attention
+from gia_science.data.batching import Batch
+from gia_science.model.config import NetworkConfig
+from gia_science.model.embedding import StreamEmbedding
+
+
+class SwiGLU(nn.Module):
+    """Gated feed-forward ``W_out (silu(W_gate x) * W_in x)`` (Shazeer 2020, arXiv 2002.05202)."""
+
+    def __init__(self, width: int, *, expansion: float) -> None:
+        super().__init__()
+        hidden = max(1, round(expansion * width))
+        self.gate_and_in = nn.Linear(width, 2 * hidden, bias=False)
+        self.out = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(..., d)`` to ``(..., d)``."""
+        gate, value = self.gate_and_in(x).chunk(2, dim=-1)
+        out: Tensor = self.out(nn.functional.silu(gate) * value)
+        return out
+
+
+class Block(nn.Module):
+    """One layer: ``x + attention(norm(x))``, then ``x + feedforward(norm(x))``."""
+
+    def __init__(self, width: int, *, attention: AttentionConfig, expansion: float, dropout: float, depth: int) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(width)
+        self.attention = build_attention(width, attention, depth=depth)
+        self.feedforward_norm = nn.RMSNorm(width)
+        self.feedforward = SwiGLU(width, expansion=expansion)
+        # Dropout acts on the branches, not on attention weights: those would lose the fused kernel on CPU.
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, *, positions: Tensor, mask: Tensor) -> Tensor:
+        """``(B, N, d)`` to ``(B, N, d)``."""
+        x = x + self.dropout(self.attention(self.attention_norm(x), positions=positions, mask=mask))
+        out: Tensor = x + self.dropout(self.feedforward(self.feedforward_norm(x)))
+        return out
+
+
+class GIATransformer(nn.Module):
+    """Backbone: a batch of token streams to hidden states.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        Architecture; the head's part of it is not used here.
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.embedding = StreamEmbedding(config)
+        self.blocks = nn.ModuleList(
+            Block(
+                config.width,
+                attention=config.attention,
+                expansion=config.expansion,
+                dropout=config.dropout,
+                depth=config.layers,
+            )
+            for _ in range(config.layers)
+        )
+        self.norm = nn.RMSNorm(config.width)
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Hidden states of all tokens.
+
+        Returns
+        -------
+        hidden : (B, N + M, d) float
+            The N stream tokens, then the M descriptor tokens.
+        mask : (B, N + M) bool
+            True for tokens.
+        """
+        x, positions, mask = self.embedding(batch)
+        for block in self.blocks:
+            x = block(x, positions=positions, mask=mask)
+        return self.norm(x), mask
+
+
+def masked_mean(hidden: Tensor, mask: Tensor) -> Tensor:
+    """Mean of ``(B, N, d)`` over the tokens where ``(B, N)`` is True; zeros where there are none."""
+    weight = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weight).sum(dim=1) / weight.sum(dim=1).clamp_min(1.0)
+
+
+class Pool(nn.Module):
+    """One vector per row from its tokens: the mean of all, the first (``<cls>``), or an attention-weighted mean."""
+
+    def __init__(self, width: int, *, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.score = nn.Linear(width, 1, bias=False) if kind == "attention" else None
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """``(B, N, d)`` and ``(B, N)`` bool to ``(B, d)``."""
+        if self.kind == "first":
+            return hidden[:, 0]
+        if self.score is None:
+            return masked_mean(hidden, mask)
+        score = self.score(hidden).squeeze(-1).masked_fill(~mask, -torch.inf)
+        return torch.einsum("bn,bnd->bd", score.softmax(dim=-1), hidden)

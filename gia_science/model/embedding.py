@@ -1,0 +1,150 @@
+"""Embedding of a token stream and its descriptors: the sum of all that a token has."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gia_science.data.batching import Batch
+from gia_science.model.config import BlockConfig, NetworkConfig
+
+_MISSING = 0.0
+
+
+class ContextEmbedding(nn.Module):
+    """Sum of the embeddings of a token's K contexts, each hidden at random in training.
+
+    A context names the neighbourhood a token stands in; many occur once in the training data, so that hiding them
+    keeps the network from leaning on what it will not see again.
+    """
+
+    def __init__(self, buckets: tuple[int, ...], *, width: int, dropout: float) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(size, width, padding_idx=0) for size in buckets)
+        self.dropout = dropout
+        for table in self.tables:
+            assert isinstance(table, nn.Embedding)
+            nn.init.normal_(table.weight, std=0.02)
+            with torch.no_grad():
+                table.weight[0].zero_()
+
+    def forward(self, contexts: Tensor) -> Tensor:
+        """Contexts ``(B, N, K)`` int64 to ``(B, N, d)``."""
+        if self.training and self.dropout > 0:
+            contexts = contexts * (torch.rand(contexts.shape, device=contexts.device) >= self.dropout)
+        total = self.tables[0](contexts[..., 0])
+        for index in range(1, len(self.tables)):
+            total = total + self.tables[index](contexts[..., index])
+        return total
+
+
+class ValueEmbedding(nn.Module):
+    """Embedding of the number that rides on a token; a token without a number (0) gets nothing.
+
+    Fractions span orders of magnitude: the number enters on a linear, a square-root and a logarithmic scale.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(3, width)
+        self.out = nn.Linear(width, width, bias=False)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Values ``(B, N)`` to ``(B, N, d)``."""
+        size = values.abs()
+        scales = torch.stack((values, torch.sqrt(size), torch.log1p(100.0 * size) / 5.0), dim=-1)
+        embedded: Tensor = self.out(nn.functional.silu(self.hidden(scales)))
+        return embedded * (values != 0).unsqueeze(-1)
+
+
+class SingleDescriptors(nn.Module):
+    """One token per descriptor: what it is, plus its value along a learned direction. A missing one is masked."""
+
+    def __init__(self, size: int, *, width: int, dropout: float) -> None:
+        super().__init__()
+        self.name = nn.Parameter(torch.randn(size, width) * 0.02)
+        self.direction = nn.Parameter(torch.randn(size, width) * 0.1)
+        self.dropout = dropout
+
+    def forward(self, descriptors: Tensor) -> tuple[Tensor, Tensor]:
+        """Descriptors ``(B, D)`` to tokens ``(B, D, d)`` and their mask ``(B, D)``."""
+        present = ~torch.isnan(descriptors)
+        if self.training and self.dropout > 0:
+            present = present & (torch.rand(present.shape, device=present.device) >= self.dropout)
+        values = torch.where(present, descriptors, _MISSING).unsqueeze(-1)
+        return self.name + values * self.direction, present
+
+
+class PackedDescriptors(nn.Module):
+    """Many descriptors in a few tokens, by a learned projection. A missing one counts as its training mean."""
+
+    def __init__(self, size: int, *, tokens: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.dropout = nn.Dropout(dropout)
+        self.project = nn.Linear(size, tokens * width)
+        self.norm = nn.RMSNorm(width)
+
+    def forward(self, descriptors: Tensor) -> tuple[Tensor, Tensor]:
+        """Descriptors ``(B, D)`` to tokens ``(B, tokens, d)`` and their mask, all True."""
+        known = torch.nan_to_num(descriptors, nan=_MISSING)
+        tokens = self.norm(self.project(self.dropout(known)).unflatten(-1, (self.tokens, -1)))
+        return tokens, torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device)
+
+
+def descriptor_tokens(block: BlockConfig, *, width: int, dropout: float) -> nn.Module:
+    """Module for one block: single tokens, or packed ones."""
+    if block.tokens == block.size:
+        return SingleDescriptors(block.size, width=width, dropout=dropout)
+    return PackedDescriptors(block.size, tokens=block.tokens, width=width, dropout=dropout)
+
+
+class StreamEmbedding(nn.Module):
+    """Tokens of a batch, followed by the tokens of its descriptors.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        Sizes of the vocabulary, features, contexts and descriptor blocks.
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.token = nn.Embedding(config.vocabulary, config.width)
+        nn.init.normal_(self.token.weight, std=0.1)
+        self.value = ValueEmbedding(config.width)
+        self.feature = nn.Linear(config.features, config.width, bias=False) if config.features else None
+        self.context = (
+            ContextEmbedding(config.context_buckets, width=config.width, dropout=config.context_dropout)
+            if config.context_buckets
+            else None
+        )
+        self.blocks = nn.ModuleList(
+            descriptor_tokens(block, width=config.width, dropout=config.descriptor_dropout) for block in config.blocks
+        )
+        self.sizes = [block.size for block in config.blocks]
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Embed a batch.
+
+        Returns
+        -------
+        x : (B, N + M, d) float
+            The N stream tokens, then the M descriptor tokens.
+        positions : (B, N + M) int64
+            Descriptor tokens have no order: they stand at position 0.
+        mask : (B, N + M) bool
+        """
+        x = self.token(batch.ids) + self.value(batch.values)
+        if self.feature is not None:
+            x = x + self.feature(batch.features)
+        if self.context is not None:
+            x = x + self.context(batch.contexts)
+        parts, masks = [x], [batch.mask]
+        for block, numbers in zip(self.blocks, batch.descriptors.split(self.sizes, dim=1), strict=True):
+            tokens, present = block(numbers)
+            parts.append(tokens)
+            masks.append(present)
+        mask = torch.cat(masks, dim=1)
+        positions = nn.functional.pad(batch.positions, (0, mask.shape[1] - batch.mask.shape[1]))
+        return torch.cat(parts, dim=1), positions, mask

@@ -1,0 +1,1 @@
+"""Predictions and embeddings of many rows, from a saved model."""

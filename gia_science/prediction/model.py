@@ -1,0 +1,228 @@
+"""A trained property predictor, as users hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from gia_science.data.record import Table
+from gia_science.data.rows import Columns, identity_hash, read_rows
+from gia_science.data.source import resolve_input
+from gia_science.data.table import open_table, table_from_frame, table_from_texts
+from gia_science.data.targets import Targets
+from gia_science.data.writer import output_columns
+from gia_science.errors import EvaluationError, TableError, Where
+from gia_science.evaluation.report import Evaluation, evaluate_predictions
+from gia_science.model.folder import SavedModel, load_model, save_model
+from gia_science.prediction.columns import prediction_cells, prediction_columns
+from gia_science.prediction.forward import embed_examples, predict_examples
+from gia_science.prediction.outcomes import Outcome, outcomes
+from gia_science.prediction.reference import forest_beside
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Data: TypeAlias = Union[str, Path, Iterable[str], "pd.Series[Any]", pd.DataFrame, Table]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Model:
+    """A trained property predictor.
+
+    Parameters
+    ----------
+    saved : SavedModel
+        Network, tokenizer, targets and records of the run. `Model.load` and `gia_science.train` make one.
+    """
+
+    def __init__(self, saved: SavedModel) -> None:
+        self.saved = saved
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Model:
+        """Read a model folder; raises `ModelFolderError` when anything in it is not as it should be."""
+        return cls(load_model(folder))
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the model folder; an existing one is replaced only with `overwrite`."""
+        return save_model(self.saved, folder, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        return f"Model({self.domain}: {', '.join(self.targets.names)}, {self.targets.kind})"
+
+    @property
+    def domain(self) -> str:
+        """``"protein"``, ``"smiles"`` or ``"composition"``."""
+        return self.saved.featurizer.tokenizer.domain
+
+    @property
+    def targets(self) -> Targets:
+        """Names, kind, labels and scaling of what is predicted."""
+        return self.saved.targets
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """Figures of the run that made the model."""
+        return self.saved.metrics
+
+    @property
+    def width(self) -> int:
+        """Number of dimensions of an embedding."""
+        return self.saved.network.config.width
+
+    def predict(self, data: Data, *, input: str | None = None, truncate: bool = False) -> pd.DataFrame:
+        """Predict every row.
+
+        Parameters
+        ----------
+        data : path, list of str, Series, DataFrame or Table
+            Inputs; a table may hold any other columns.
+        input : str, optional
+            Input column; by default the one of the training data, or the one that names itself.
+        truncate : bool, default False
+            Use the first part of inputs that are longer than the model allows.
+
+        Returns
+        -------
+        DataFrame
+            All columns and rows of the input, in order, then ``<target>_pred``, probabilities of classes, ``status``
+            (``"ok"`` or ``"error"``) and ``reason``. The input's columns are text. Predicted numbers are floats.
+        """
+        import pandas as pd
+
+        table = as_table(data)
+        added = prediction_columns(self.targets)
+        names = output_columns(table.columns, added)
+        cells = prediction_cells(self.targets)
+        rows = [
+            (*outcome.record.cells, *cells(outcome)) for outcome in self.outcomes(table, input=input, truncate=truncate)
+        ]
+        frame = pd.DataFrame(rows, columns=list(names))
+        for name, plain in zip(names[len(table.columns) :], added, strict=True):
+            if "_prob_" in plain or (plain.endswith("_pred") and self.targets.kind == "regression"):
+                frame[name] = pd.to_numeric(frame[name])
+        if isinstance(data, pd.DataFrame | pd.Series):
+            frame.index = data.index
+        return frame
+
+    def embed(self, data: Data, *, input: str | None = None, truncate: bool = False) -> npt.NDArray[np.float32]:
+        """Embedding of every row.
+
+        Parameters
+        ----------
+        data, input, truncate
+            As in `predict`.
+
+        Returns
+        -------
+        (n, d) float32
+            One vector per row, in order; NaN where the input cannot be read.
+        """
+        vectors = [
+            np.full(self.width, np.nan) if outcome.output is None else outcome.output
+            for outcome in self.embedding_outcomes(as_table(data), input=input, truncate=truncate)
+        ]
+        return np.array(vectors, dtype=np.float32).reshape(len(vectors), self.width)
+
+    def evaluate(self, data: Data, *, input: str | None = None, baseline: bool = True, jobs: int = 1) -> Evaluation:
+        """Score the model on rows with measured targets.
+
+        Parameters
+        ----------
+        data : path, DataFrame or Table
+            A table with the input and target columns.
+        input : str, optional
+            As in `predict`.
+        baseline : bool, default True
+            Fit a random forest on the rows the model was trained on, and score it beside. That takes the training
+            data, which is read again from where it was; the evaluation says so where it is not there any more.
+        jobs : int, default 1
+            Threads of the forest.
+
+        Raises
+        ------
+        EvaluationError
+            When no row can be used.
+        """
+        table = as_table(data)
+        saved = self.saved
+        columns = self._columns(table, input=input, targets=self.targets.names)
+        rows, bad = read_rows(table.records, columns=columns, read=saved.featurizer.read, targets=self.targets)
+        if not rows:
+            raise EvaluationError("no row can be scored", got=str(bad[0]) if bad else "an empty table", where=Where(table.source))
+        examples = [saved.featurizer.example(row.reading, numbers=row.numbers.tolist()) for row in rows]
+        outputs = predict_examples(saved.network, examples, kind=self.targets.kind)
+        notes = self._notes([row.reading.identity for row in rows], bad=len(bad))
+        if self.targets.kind == "per_token":
+            truth = np.concatenate(
+                [row.target[ex.stream.units[ex.stream.units >= 0]] for row, ex in zip(rows, examples, strict=True)]
+            )
+            return evaluate_predictions(self.targets, truth=truth[:, None], prediction=np.concatenate(outputs), notes=notes)
+        theirs, name = forest_beside(saved, rows, jobs=jobs) if baseline else (None, "not asked for")
+        return evaluate_predictions(
+            self.targets,
+            truth=np.stack([row.target for row in rows]),
+            prediction=self.targets.decode(np.stack(outputs)),
+            baseline=theirs,
+            baseline_name=name,
+            notes=notes,
+        )
+
+    def outcomes(self, table: Table, *, input: str | None = None, truncate: bool = False) -> Iterator[Outcome]:
+        """Outcome of every record of a table, read in windows: scaled values or probabilities."""
+        saved = self.saved
+        return outcomes(
+            table.records,
+            columns=self._columns(table, input=input),
+            featurizer=saved.featurizer,
+            compute=lambda examples: predict_examples(saved.network, examples, kind=self.targets.kind),
+            truncate=truncate,
+        )
+
+    def embedding_outcomes(self, table: Table, *, input: str | None = None, truncate: bool = False) -> Iterator[Outcome]:
+        """Outcome of every record of a table: its embedding ``(d,)``."""
+        saved = self.saved
+        return outcomes(
+            table.records,
+            columns=self._columns(table, input=input),
+            featurizer=saved.featurizer,
+            compute=lambda examples: embed_examples(saved.network, examples),
+            truncate=truncate,
+        )
+
+    def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:
+        trained = self.saved.data.input
+        if input is None and trained in table.columns:
+            input = trained
+        column, _ = resolve_input(table, input=input, domain=self.domain)
+        return Columns.find(table, input=column, numbers=self.saved.featurizer.source.columns, targets=targets)
+
+    def _notes(self, identities: list[str], *, bad: int) -> list[str]:
+        trained = set(self.saved.split.get("identities", {}).get("train", ()))
+        seen = sum(identity_hash(identity) in trained for identity in identities)
+        notes = [f"{bad} rows cannot be read and are left out"] if bad else []
+        return notes + ([f"{seen} of {len(identities)} rows were in the training data: the scores flatter"] if seen else [])
+
+
+def as_table(data: Data) -> Table:
+    """A table from whatever a user holds.
+
+    Raises
+    ------
+    TableError
+        For a bare sequence, SMILES or formula where a file or a list is expected, or values that are no text.
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, str) and data != "-" and not Path(data).exists():
+        raise TableError("no such file", got=repr(data), hint="a single input goes in a list, as in [text]")
+    if isinstance(data, str | Path):
+        return open_table(data)
+    if hasattr(data, "columns"):
+        return table_from_frame(data)
+    return table_from_texts(data, column=str(getattr(data, "name", None) or "input"))

@@ -1,0 +1,103 @@
+"""From records to outcomes: every record comes back once, in order, with an output or a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from gia_science.data.record import Record
+from gia_science.data.rows import BadRow, Columns, Row, read_row
+from gia_science.tokens.featurizer import Example, Featurizer
+
+FloatArray = npt.NDArray[np.float64]
+Compute = Callable[[Sequence[Example]], list[FloatArray]]
+WINDOW = 8192
+"""Records read at once: memory is bounded by it, and within it batches are sorted by length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one record.
+
+    Parameters
+    ----------
+    record : Record
+        As it was read.
+    output : array or None
+        What was computed for it; None where it could not be read.
+    reason : str
+        Why there is no output, or what was assumed to make it.
+    units : (L,) int64 or None
+        For each residue, atom or element of the output its place in the input.
+    """
+
+    record: Record
+    output: FloatArray | None
+    reason: str = ""
+    units: npt.NDArray[np.int64] | None = None
+
+    @property
+    def status(self) -> str:
+        """``"ok"`` or ``"error"``."""
+        return "error" if self.output is None else "ok"
+
+
+def outcomes(
+    records: Iterable[Record], *, columns: Columns, featurizer: Featurizer, compute: Compute, truncate: bool = False
+) -> Iterator[Outcome]:
+    """Compute something for every record.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Read in windows; the whole of it never lies in memory.
+    columns : Columns
+        Places of the input and the numeric columns.
+    featurizer : Featurizer
+    compute : callable
+        From examples to one array each.
+    truncate : bool, default False
+        Use the first part of inputs that are longer than the model allows, instead of refusing them.
+
+    Yields
+    ------
+    Outcome
+        One per record, in order. Equal inputs of a window are computed once.
+    """
+    iterator = iter(records)
+    while window := list(islice(iterator, WINDOW)):
+        yield from _window(window, columns=columns, featurizer=featurizer, compute=compute, truncate=truncate)
+
+
+def _window(
+    window: Sequence[Record], *, columns: Columns, featurizer: Featurizer, compute: Compute, truncate: bool
+) -> Iterator[Outcome]:
+    texts: dict[tuple[str, ...], Row | BadRow] = {}
+    examples: dict[tuple[str, bytes], Example] = {}
+    results: list[Row | BadRow] = []
+    for record in window:
+        key = (record.problem or "", *(record.cells[index] for index in (columns.input, *columns.numbers)))
+        if key not in texts:
+            texts[key] = read_row(
+                record, columns=columns, read=lambda text: featurizer.read(text, truncate=truncate)
+            )
+        result = texts[key]
+        results.append(result)
+        if isinstance(result, Row) and _key(result) not in examples:
+            examples[_key(result)] = featurizer.example(result.reading, numbers=result.numbers.tolist())
+    computed = dict(zip(examples, compute(list(examples.values())), strict=True))
+    for record, result in zip(window, results, strict=True):
+        if isinstance(result, BadRow):
+            yield Outcome(record, None, reason=result.reason)
+        else:
+            units = examples[_key(result)].stream.units
+            notes = "; ".join(result.reading.notes)
+            yield Outcome(record, computed[_key(result)], reason=notes, units=units[units >= 0])
+
+
+def _key(row: Row) -> tuple[str, bytes]:
+    return row.reading.identity, row.numbers.tobytes()

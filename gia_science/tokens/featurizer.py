@@ -1,0 +1,235 @@
+"""From the text of one row, and its numbers, to what the network sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gia_science.errors import DefinitionError, UnreadableInputError
+from gia_science.tokens.descriptors import DescriptorProvider, DescriptorScaling, provider
+from gia_science.tokens.domain import make_tokenizer
+from gia_science.tokens.stream import FloatArray, Reading, TokenStream
+from gia_science.tokens.tokenizer import DomainTokenizer
+from gia_science.tokens.vocabulary import Vocabulary
+
+COLUMNS_BLOCK = "columns"
+"""Name of the descriptor block that holds the user's own numeric columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What the network sees of one row.
+
+    Parameters
+    ----------
+    stream : TokenStream
+        Tokens of the sequence, molecule or composition.
+    descriptors : (D,) float32
+        Standardised descriptors of all blocks, one after another; NaN where a number is missing.
+    """
+
+    stream: TokenStream
+    descriptors: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+
+@dataclass(frozen=True)
+class DescriptorBlock:
+    """The descriptors of one provider, or the user's columns, with the scaling learnt in training."""
+
+    name: str
+    scaling: DescriptorScaling
+
+    @property
+    def size(self) -> int:
+        """Number of descriptors that are kept."""
+        return len(self.scaling.names)
+
+
+class DescriptorSource:
+    """Computes the raw, unscaled descriptors of rows.
+
+    Parameters
+    ----------
+    providers : sequence of str
+        Names of descriptor providers, such as ``"rdkit2d"``.
+    columns : sequence of str
+        Names of the user's numeric columns.
+    """
+
+    def __init__(self, *, providers: Sequence[str], columns: Sequence[str]) -> None:
+        self.providers: tuple[DescriptorProvider[Any], ...] = tuple(provider(name) for name in providers)
+        self.columns = tuple(columns)
+
+    @property
+    def blocks(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Name and descriptor names of each block, in order; blocks without descriptors are left out."""
+        named = [(item.name, item.names) for item in self.providers]
+        return tuple(named + ([(COLUMNS_BLOCK, self.columns)] if self.columns else []))
+
+    def compute(self, reading: Reading[Any], numbers: Sequence[float]) -> tuple[npt.NDArray[np.float64], ...]:
+        """Raw descriptors of one row, one ``(D_block,)`` array per block; NaN where undefined."""
+        assert len(numbers) == len(self.columns)
+        computed = [item.compute(reading) for item in self.providers]
+        return tuple(computed + ([np.asarray(numbers, dtype=np.float64)] if self.columns else []))
+
+
+class Featurizer:
+    """Tokenizer and scaled descriptors of one model: the same at training and at prediction.
+
+    Parameters
+    ----------
+    tokenizer : DomainTokenizer
+        Reads and tokenizes the text of a row.
+    source : DescriptorSource
+        Computes raw descriptors.
+    scalings : sequence of DescriptorScaling
+        One per block of `source`.
+    max_length : int
+        Longest input accepted, in residues, atoms or elements.
+    """
+
+    def __init__(
+        self,
+        tokenizer: DomainTokenizer[Any],
+        *,
+        source: DescriptorSource,
+        scalings: Sequence[DescriptorScaling],
+        max_length: int,
+    ) -> None:
+        assert len(scalings) == len(source.blocks)
+        self.tokenizer = tokenizer
+        self.source = source
+        self.max_length = max_length
+        for (_, names), scaling in zip(source.blocks, scalings, strict=True):
+            scaling.require(names)
+        self.blocks = tuple(
+            DescriptorBlock(name, scaling) for (name, _), scaling in zip(source.blocks, scalings, strict=True)
+        )
+
+    @classmethod
+    def fit(
+        cls,
+        tokenizer: DomainTokenizer[Any],
+        *,
+        source: DescriptorSource,
+        raw: Sequence[Sequence[npt.NDArray[np.float64]]],
+        max_length: int,
+    ) -> Featurizer:
+        """Learn the scaling of descriptors from the raw descriptors of the training rows."""
+        scalings = [
+            DescriptorScaling.fit(np.stack([row[index] for row in raw]), names)
+            for index, (_, names) in enumerate(source.blocks)
+        ]
+        return cls(tokenizer, source=source, scalings=scalings, max_length=max_length)
+
+    def read(self, text: str, *, truncate: bool = False) -> Reading[Any]:
+        """Read one text.
+
+        Raises
+        ------
+        UnreadableInputError
+            When it cannot be read, or is longer than the model allows and `truncate` is false.
+        """
+        return read_within(self.tokenizer, text, max_length=self.max_length, truncate=truncate)
+
+    def example(
+        self,
+        reading: Reading[Any],
+        *,
+        numbers: Sequence[float] = (),
+        raw: Sequence[npt.NDArray[np.float64]] | None = None,
+        respell: np.random.Generator | None = None,
+    ) -> Example:
+        """Tokens and scaled descriptors of one row.
+
+        Parameters
+        ----------
+        reading : Reading
+            From `read`.
+        numbers : sequence of float
+            The user's numeric columns, NaN where missing.
+        raw : sequence of (D_block,) float64, optional
+            Raw descriptors when they are already computed.
+        respell : numpy.random.Generator, optional
+            Draw another spelling of the same thing.
+        """
+        tokenizer = self.tokenizer
+        stream = tokenizer.encode(reading) if respell is None else tokenizer.respell(reading, respell)
+        raw = self.source.compute(reading, numbers) if raw is None else raw
+        return Example(stream=cut(stream, units=self.max_length), descriptors=self.scale(raw))
+
+    def scale(self, raw: Sequence[npt.NDArray[np.float64]]) -> FloatArray:
+        """Scaled descriptors ``(D,)`` of one row from its raw ones."""
+        parts = [block.scaling.transform(row[None])[0] for block, row in zip(self.blocks, raw, strict=True)]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain description; the vocabulary is kept in its own file."""
+        return {
+            "domain": self.tokenizer.domain,
+            "options": dict(self.tokenizer.options),
+            "max_length": self.max_length,
+            "columns": list(self.source.columns),
+            "blocks": [{"name": block.name, "scaling": block.scaling.to_json()} for block in self.blocks],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], *, vocabulary: Vocabulary) -> Featurizer:
+        """Inverse of `to_json`; unknown or missing keys raise `DefinitionError`."""
+        expected = {"domain", "options", "max_length", "columns", "blocks"}
+        if set(data) != expected:
+            raise DefinitionError("wrong keys", got=json.dumps(sorted(data)), expected=json.dumps(sorted(expected)))
+        scalings = [DescriptorScaling.from_json(block["scaling"]) for block in data["blocks"]]
+        providers = [block["name"] for block in data["blocks"] if block["name"] != COLUMNS_BLOCK]
+        return cls(
+            make_tokenizer(data["domain"], options=data["options"], vocabulary=vocabulary),
+            source=DescriptorSource(providers=providers, columns=data["columns"]),
+            scalings=scalings,
+            max_length=data["max_length"],
+        )
+
+
+def read_within(
+    tokenizer: DomainTokenizer[Any], text: str, *, max_length: int, truncate: bool = False
+) -> Reading[Any]:
+    """Read one text and hold it against the longest allowed; see `Featurizer.read`."""
+    reading = tokenizer.read(text)
+    if reading.length <= max_length:
+        return reading
+    if not truncate:
+        raise UnreadableInputError(
+            "longer than the model allows",
+            got=f"{reading.length} units",
+            expected=f"at most {max_length}",
+            hint="--long truncate uses the first part only",
+        )
+    return replace(reading, notes=(*reading.notes, f"only the first {max_length} of {reading.length} units used"))
+
+
+def cut(stream: TokenStream, *, units: int) -> TokenStream:
+    """The stream up to its first `units` residues, atoms or elements; its last special token stays."""
+    beyond = np.flatnonzero(np.cumsum(stream.units >= 0) > units)
+    if not len(beyond):
+        return stream
+    keep = np.arange(len(stream)) < beyond[0]
+    keep[-1] |= stream.units[-1] < 0
+    index = np.cumsum(keep) - 1
+    edges = keep[stream.edges].all(axis=1)
+    return TokenStream(
+        ids=stream.ids[keep],
+        values=stream.values[keep],
+        positions=stream.positions[keep],
+        features=stream.features[keep],
+        contexts=stream.contexts[keep],
+        edges=index[stream.edges[edges]],
+        edge_kinds=stream.edge_kinds[edges],
+        units=stream.units[keep],
+    )

@@ -1,0 +1,108 @@
+"""Training in one line, as the package offers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gia_science import catalog
+from gia_science.data.record import LoadedTable
+from gia_science.data.table import table_from_frame
+from gia_science.errors import TableError
+from gia_science.model.folder import check_free
+from gia_science.prediction.model import Model
+from gia_science.training.recipe import Recipe
+from gia_science.training.run import run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def train(
+    data: str | Path | pd.DataFrame | None = None,
+    *,
+    target: str | Sequence[str] | None = None,
+    task: str | None = None,
+    input: str | None = None,  # noqa: A002 - the word the command line and recipes use
+    domain: str | None = None,
+    columns: Sequence[str] = (),
+    bad_rows: str = "stop",
+    settings: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    progress: bool | None = None,
+) -> Model:
+    """Train a property predictor.
+
+    Parameters
+    ----------
+    data : path or DataFrame, optional
+        Table of inputs and measured targets. Without it, `task` says where the rows are.
+    target : str or list of str
+        Target columns: all numbers, or one column of classes, or several of yes and no.
+    task : str, optional
+        Name of a shipped task, or path of a recipe, to start from.
+    input : str, optional
+        Column of sequences, SMILES or formulas; recognised by its name where not given.
+    domain : str, optional
+        ``"protein"``, ``"smiles"`` or ``"composition"``; recognised where not given.
+    columns : sequence of str
+        Numeric columns that go in beside the input, such as a temperature.
+    bad_rows : {"stop", "drop"}
+        What to do when rows cannot be used. All of them are listed either way.
+    settings : mapping, optional
+        Any other setting of a recipe by its dotted name: ``{"training.epochs": 30, "seed": 1}``.
+    out : path, optional
+        Folder to save the model in.
+    overwrite : bool, default False
+        Replace an existing model folder.
+    progress : bool, optional
+        Draw a progress bar; by default on a terminal.
+
+    Returns
+    -------
+    Model
+        Its figures on held-out rows stand in `Model.metrics`.
+
+    Raises
+    ------
+    GiaError
+        A `ValueError` that says in one line what is wrong, where, and what to do.
+    """
+    table: LoadedTable | None = None
+    changes: dict[str, Any] = {"data.bad_rows": bad_rows}
+    if isinstance(data, str | Path):
+        changes["data.file"] = str(data)
+    elif data is not None:
+        if not hasattr(data, "columns"):
+            raise TableError("cannot train on this", got=type(data).__name__, expected="a path or a DataFrame")
+        table = table_from_frame(data)
+    given = {"data.input": input, "data.domain": domain, "data.columns": list(columns) or None}
+    if target is not None:
+        given["target.names"] = [target] if isinstance(target, str) else list(target)
+    changes |= {key: value for key, value in given.items() if value is not None}
+    recipe = start_recipe(task, changes=changes | dict(settings or {}))
+    if out is not None:
+        check_free(Path(out), overwrite=overwrite)
+    result = run(recipe, table=table, progress=progress)
+    if out is not None:
+        result.model.save(out, overwrite=overwrite)
+    return result.model
+
+
+def start_recipe(task: str | None, *, changes: Mapping[str, Any]) -> Recipe:
+    """Recipe from a shipped task or a file, with changes; or from the changes alone.
+
+    Raises
+    ------
+    RecipeError, DefinitionError
+        When the task does not exist or the recipe is not valid.
+    """
+    if task is None:
+        return Recipe.build(changes)
+    path = Path(task)
+    recipe = Recipe.load(path if path.suffix in (".yaml", ".yml") else catalog.find("tasks", task))
+    if "data.file" in changes:
+        changes = {"data.dataset": None, "data.sha256": None, **changes}
+    return recipe.updated(changes)

@@ -1,0 +1,113 @@
+"""One training run of one network: seeded, averaged, stopped early, with the best weights kept."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import Callback, EarlyStopping
+
+from gia_science.model.config import NetworkConfig
+from gia_science.model.heads import PropertyNetwork
+from gia_science.training.datamodule import PropertyData
+from gia_science.training.module import BestWeights, PropertyModule, weight_average
+from gia_science.training.recipe import OptimizerRecipe
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained network and how it got there.
+
+    Parameters
+    ----------
+    network : PropertyNetwork
+        With the best averaged weights, in evaluation mode.
+    best_epoch : int
+        Epoch of those weights, counted from 0.
+    history : tuple of (float, float)
+        Training and validation loss of every epoch.
+    """
+
+    network: PropertyNetwork
+    best_epoch: int
+    history: tuple[tuple[float, float], ...]
+
+
+def fit_network(
+    config: NetworkConfig,
+    *,
+    data: PropertyData,
+    optimizer: OptimizerRecipe,
+    validate: bool,
+    seed: int,
+    accelerator: str = "auto",
+    progress: bool | None = None,
+) -> Fitted:
+    """Train a network.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+    data : PropertyData
+    optimizer : OptimizerRecipe
+    validate : bool
+        Whether there are validation rows; without them the last averaged weights are kept.
+    seed : int
+        Seed of weights, dropout and order. On one CPU the same seed gives the same bits; on a GPU it does not have to.
+    accelerator : str, default "auto"
+        ``"cpu"``, ``"gpu"`` or ``"auto"``, as Lightning has it.
+    progress : bool, optional
+        Whether to draw a progress bar on standard error; by default where that is a terminal.
+
+    Raises
+    ------
+    TrainingError
+        When the loss is no longer finite.
+    """
+    with torch.random.fork_rng(), quiet_lightning():
+        torch.manual_seed(seed)
+        module = PropertyModule(config, optimizer=optimizer, steps=optimizer.epochs * data.steps_per_epoch)
+        best = BestWeights()
+        callbacks: list[Callback] = [best]
+        if validate:
+            callbacks.append(EarlyStopping(monitor="val_loss", patience=optimizer.patience))
+        trainer = pl.Trainer(
+            max_epochs=optimizer.epochs,
+            accelerator=accelerator,
+            devices=1,
+            callbacks=[*callbacks, weight_average(optimizer.ema)],
+            gradient_clip_val=optimizer.gradient_clip,
+            limit_val_batches=1.0 if validate else 0,
+            num_sanity_val_steps=0,
+            logger=False,
+            enable_checkpointing=False,
+            enable_model_summary=False,
+            enable_progress_bar=sys.stderr.isatty() if progress is None else progress,
+            log_every_n_steps=1,
+        )
+        trainer.fit(module, datamodule=data)
+        best.restore(module)
+    network = module.network.cpu().eval()
+    return Fitted(network=network, best_epoch=best.epoch, history=tuple(best.history))
+
+
+@contextmanager
+def quiet_lightning() -> Iterator[None]:
+    """Silence Lightning's advice on hardware and loaders, which is not for the user of a command."""
+    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"(pytorch_lightning|lightning|torch)\..*")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

@@ -1,0 +1,140 @@
+"""Lightning around the network: the loss of a batch, the optimiser and its schedule, and the averaged weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import WeightAveraging
+from torch import Tensor
+
+from gia_science.data.batching import Batch
+from gia_science.errors import TrainingError
+from gia_science.model.config import NetworkConfig
+from gia_science.model.heads import PropertyNetwork, task_loss
+from gia_science.training.recipe import OptimizerRecipe
+
+
+# One row per head: matrices in shape, but gains and biases in meaning.
+_UNDECAYED = frozenset({"sharpening", "epsilon", "bias_in", "bias_out", "gain", "name"})
+
+
+class PropertyModule(pl.LightningModule):
+    """Trains a `PropertyNetwork`.
+
+    Parameters
+    ----------
+    network : NetworkConfig
+        Architecture of the network to build.
+    optimizer : OptimizerRecipe
+        Learning rate, weight decay, warm-up.
+    steps : int
+        Number of optimiser steps that the schedule spans.
+    """
+
+    def __init__(self, network: NetworkConfig, *, optimizer: OptimizerRecipe, steps: int) -> None:
+        super().__init__()
+        # Plain types only: hyper-parameters end up in checkpoints, which are read without unpickling.
+        self.save_hyperparameters(
+            {"network": network.model_dump(mode="json"), "optimizer": optimizer.model_dump(mode="json"), "steps": steps}
+        )
+        self.optimizer_recipe = optimizer
+        self.steps = steps
+        self.network = PropertyNetwork(network)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Outputs of the network for one batch."""
+        out: Tensor = self.network(batch)
+        return out
+
+    def training_step(self, batch: tuple[Batch, Tensor], _: int) -> Tensor:
+        """Loss of a training batch; a non-finite one stops training with a reason."""
+        loss = self._loss(batch)
+        if not torch.isfinite(loss):
+            raise TrainingError(
+                "the training loss is no longer finite",
+                got=f"{loss.item()} in epoch {self.current_epoch}",
+                hint="lower training.learning_rate, or look for extreme target values",
+            )
+        self.log("train_loss", loss.detach(), batch_size=len(batch[0]), on_step=False, on_epoch=True, prog_bar=True)
+        return loss
+
+    def validation_step(self, batch: tuple[Batch, Tensor], _: int) -> None:
+        """Log the validation loss, weighted by the number of known targets."""
+        known = int((~torch.isnan(batch[1])).sum())
+        if known:
+            self.log("val_loss", self._loss(batch), batch_size=known, prog_bar=True)
+
+    def transfer_batch_to_device(self, batch: tuple[Batch, Tensor], device: torch.device, _: int) -> tuple[Batch, Tensor]:
+        """Move a batch and its targets."""
+        return batch[0].to(device), batch[1].to(device)
+
+    def configure_optimizers(self) -> Any:
+        """AdamW with a linear warm-up, then a cosine to a hundredth; no decay on gains, biases and sharpening."""
+        recipe = self.optimizer_recipe
+        named = list(self.named_parameters())
+        decayed = [p for name, p in named if p.ndim > 1 and name.rsplit(".", 1)[-1] not in _UNDECAYED]
+        others = [p for name, p in named if p.ndim <= 1 or name.rsplit(".", 1)[-1] in _UNDECAYED]
+        groups = [
+            {"params": decayed, "weight_decay": recipe.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98))
+        warmup = max(1, round(recipe.warmup * self.steps))
+
+        def factor(step: int) -> float:
+            if step < warmup:
+                return (step + 1) / warmup
+            done = min(1.0, (step - warmup) / max(1, self.steps - warmup))
+            return 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done))
+
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _loss(self, batch: tuple[Batch, Tensor]) -> Tensor:
+        inputs, targets = batch
+        return task_loss(self.network.config.kind, self(inputs), targets)
+
+
+def weight_average(decay: float) -> WeightAveraging:
+    """Exponential moving average of the weights, whose memory grows to `decay` so that the random start is forgotten."""
+
+    @torch.no_grad()
+    def update(averages: Any, currents: Any, count: Tensor | int) -> None:
+        step = int(count)
+        torch._foreach_lerp_(list(averages), list(currents), 1 - min(decay, (1 + step) / (10 + step)))
+
+    return WeightAveraging(use_buffers=False, multi_avg_fn=update)
+
+
+class BestWeights(pl.Callback):
+    """Keeps the weights of the best validation loss in memory, and puts them back when training ends.
+
+    It must stand before the weight average among the callbacks: then what it sees at the end of validation are
+    the averaged weights, and what it puts back at the end of training is not overwritten.
+    """
+
+    def __init__(self) -> None:
+        self.loss = math.inf
+        self.epoch = -1
+        self.history: list[tuple[float, float]] = []
+        self._weights: dict[str, Tensor] = {}
+
+    def on_validation_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Remember the weights when they are the best so far."""
+        loss = float(trainer.callback_metrics.get("val_loss", torch.tensor(math.inf)))
+        if loss < self.loss or not self._weights:
+            self.loss, self.epoch = loss, trainer.current_epoch
+            self._weights = {name: value.detach().clone() for name, value in pl_module.state_dict().items()}
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
+        """Keep the curve of training and validation loss."""
+        metrics = trainer.callback_metrics
+        self.history.append((float(metrics["train_loss"]), float(metrics.get("val_loss", math.nan))))
+
+    def restore(self, module: pl.LightningModule) -> None:
+        """Put the best weights into the module."""
+        if self._weights:
+            module.load_state_dict(self._weights)

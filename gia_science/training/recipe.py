@@ -1,0 +1,158 @@
+"""The whole experiment in one validated object: from the data to the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import Field, model_validator
+
+from gia_science.attention import AttentionConfig
+from gia_science.data.source import DataSource
+from gia_science.data.targets import TaskKind
+from gia_science.errors import RecipeError, Where
+from gia_science.model.config import Pooling
+from gia_science.settings import Strict, validate
+
+class TargetRecipe(Strict):
+    """What is learnt."""
+
+    names: tuple[str, ...] = Field(min_length=1, description="Target columns.")
+    kind: TaskKind | None = Field(default=None, description="Kind of task; recognised from the values where not given.")
+    labels: tuple[str, ...] = Field(
+        default=(), description="Class labels in order; of two, the second is the positive class. Default: found."
+    )
+    units: tuple[str, ...] = Field(default=(), description="Units of the targets, for reports.")
+
+    @model_validator(mode="after")
+    def _as_many_units(self) -> Self:
+        if self.units and len(self.units) != len(self.names):
+            raise ValueError(f"units: {len(self.units)} given for {len(self.names)} targets")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError("names: a target is named twice")
+        return self
+
+
+class SplitRecipe(Strict):
+    """How rows are set aside for validation and test. Rows with one identity always stay together."""
+
+    method: Literal["random", "folds", "column"] = "random"
+    fractions: tuple[float, float, float] = Field(
+        default=(0.8, 0.1, 0.1), description="Training, validation and test shares (random)."
+    )
+    folds: int = Field(default=5, ge=2, description="Number of folds (folds).")
+    fold: int = Field(default=0, ge=0, description="The fold that is the test set (folds).")
+    validation: float = Field(default=0.1, gt=0, lt=1, description="Share of the training folds for validation (folds).")
+    column: str | None = Field(default=None, description="Column with train, validation or test (column).")
+    seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.method == "random" and (abs(sum(self.fractions) - 1) > 1e-6 or min(self.fractions) < 0):
+            raise ValueError("fractions must be positive and sum to 1")
+        if self.method == "folds" and self.fold >= self.folds:
+            raise ValueError(f"fold is counted from 0: with {self.folds} folds it is at most {self.folds - 1}")
+        if (self.method == "column") != (self.column is not None):
+            raise ValueError("column goes with method: column")
+        return self
+
+
+class NetworkRecipe(Strict):
+    """Size and kind of the network; what follows from the data is filled in at training."""
+
+    width: int = Field(default=128, ge=8)
+    layers: int = Field(default=3, ge=1)
+    expansion: float = Field(default=2.0, gt=0)
+    attention: AttentionConfig = AttentionConfig()
+    pooling: Pooling = "mean"
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    context_dropout: float = Field(default=0.2, ge=0, lt=1)
+    descriptor_dropout: float = Field(default=0.2, ge=0, lt=1)
+    single_tokens: int = Field(default=16, ge=0, description="Largest descriptor block with one token per descriptor.")
+    packed_tokens: int = Field(default=4, ge=1, description="Tokens of a larger descriptor block.")
+    max_length: int = Field(default=1024, ge=1, description="Longest input, in residues, atoms or elements.")
+
+
+class OptimizerRecipe(Strict):
+    """Training by AdamW with warm-up and cosine, averaged weights and early stopping."""
+
+    epochs: int = Field(default=60, ge=1, description="Most epochs.")
+    patience: int = Field(default=15, ge=1, description="Epochs without a better validation loss before stopping.")
+    learning_rate: float = Field(default=1e-3, gt=0)
+    weight_decay: float = Field(default=0.01, ge=0)
+    warmup: float = Field(default=0.05, ge=0, lt=1, description="Share of all steps with rising learning rate.")
+    gradient_clip: float = Field(default=1.0, gt=0, description="Largest norm of the gradient.")
+    ema: float = Field(default=0.995, ge=0, lt=1, description="Decay of the averaged weights per step.")
+    batch_tokens: int = Field(default=4096, ge=1, description="Most padded tokens in a batch.")
+    batch_rows: int = Field(default=64, ge=1, description="Most rows in a batch.")
+    respell: float = Field(default=0.0, ge=0, le=1, description="Chance of a random SMILES spelling in training.")
+
+
+class Recipe(Strict):
+    """A whole experiment. Every run writes the exact recipe that reproduces it into the model folder."""
+
+    name: str = Field(default="model", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    title: str = ""
+    data: DataSource = DataSource()
+    target: TargetRecipe
+    tokens: dict[str, Any] = Field(default_factory=dict, description="Options of the domain's tokenizer.")
+    descriptors: tuple[str, ...] | None = Field(
+        default=None, description="Descriptor providers; the domain's own where not given."
+    )
+    split: SplitRecipe = SplitRecipe()
+    network: NetworkRecipe = NetworkRecipe()
+    training: OptimizerRecipe = OptimizerRecipe()
+    baseline: bool = Field(default=True, description="Train a random forest on the same split for comparison.")
+    seed: int = Field(default=0, ge=0)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read and validate a YAML recipe.
+
+        Raises
+        ------
+        RecipeError
+            For text that is not YAML, an unknown key, or a value that is not allowed.
+        """
+        path = Path(path)
+        try:
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise RecipeError("cannot read the recipe", hint=str(error), where=Where(file=str(path))) from error
+        if not isinstance(data, dict):
+            raise RecipeError("not a recipe", expected="a YAML mapping", where=Where(file=str(path)))
+        return cls.parse(data, where=Where(file=str(path)))
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any], *, where: Where | None = None) -> Recipe:
+        """Validate a recipe given as plain types; raises `RecipeError` naming the first wrong key."""
+        return validate(cls, data, error=RecipeError, what="the recipe", where=where)
+
+    @classmethod
+    def build(cls, settings: Mapping[str, Any]) -> Recipe:
+        """A recipe from settings named by dotted keys such as ``"target.names"``; all others have their defaults."""
+        return cls.parse(_nested({}, settings))
+
+    def updated(self, settings: Mapping[str, Any]) -> Recipe:
+        """The recipe with some settings changed, named by dotted keys such as ``"training.epochs"``."""
+        return Recipe.parse(_nested(self.model_dump(mode="json"), settings))
+
+    def to_yaml(self) -> str:
+        """The recipe as YAML text that `load` reads back to an equal recipe."""
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100)
+
+
+def _nested(data: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Put values under their dotted keys into nested mappings, in place."""
+    for key, value in settings.items():
+        *parents, last = key.split(".")
+        place = data
+        for parent in parents:
+            inner = place.setdefault(parent, {})
+            if not isinstance(inner, dict):
+                raise RecipeError("unknown key in the recipe", got=repr(key))
+            place = inner
+        place[last] = value
+    return data

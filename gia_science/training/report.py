@@ -1,0 +1,65 @@
+"""The report beside a model: a figure, and the table of evaluated rows it was made from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gia_science.data.rows import Row
+from gia_science.data.targets import Targets
+from gia_science.evaluation.figure import report_figure
+from gia_science.evaluation.report import Evaluation
+from gia_science.prediction.columns import number_text
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def report_picture(
+    targets: Targets, evaluation: Evaluation, *, truth: FloatArray, prediction: FloatArray, baseline: FloatArray | None
+) -> bytes:
+    """PNG of the first target: measured against predicted, a ROC curve, or a confusion matrix."""
+    return report_figure(
+        evaluation.kind,
+        truth[:, 0],
+        prediction if evaluation.kind == "multiclass" else prediction[:, 0],
+        baseline=None if baseline is None else baseline[:, 0],
+        target=targets.names[0],
+        unit=targets.units[0] if targets.units else "",
+        scores=evaluation.targets[0].model,
+        baseline_scores=evaluation.targets[0].baseline,
+        labels=targets.labels,
+    )
+
+
+def prediction_table(targets: Targets, rows: Sequence[Row], *, prediction: FloatArray) -> bytes:
+    """CSV of the evaluated rows: line, id, identity, then measured and predicted values of each target."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if targets.kind == "per_token":
+        return b""
+    header = ["line", "id", "identity"]
+    for name in targets.names:
+        header += [name, f"{name}_pred"]
+    writer.writerow(header)
+    for row, values in zip(rows, prediction, strict=True):
+        cells: list[str | int] = [row.line, row.id or "", row.reading.identity]
+        for index, measured in enumerate(row.target):
+            cells += [_measured(targets, measured), _predicted(targets, values, index)]
+        writer.writerow(cells)
+    return text.getvalue().encode()
+
+
+def _measured(targets: Targets, value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return number_text(value) if targets.kind == "regression" else targets.labels[int(value)]
+
+
+def _predicted(targets: Targets, values: FloatArray, index: int) -> str:
+    """A value, the probability of the positive class, or the likeliest class."""
+    return targets.labels[int(values.argmax())] if targets.kind == "multiclass" else number_text(values[index])

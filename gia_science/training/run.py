@@ -1,0 +1,271 @@
+"""A whole run: prepared rows in, a model with its report out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gia_science.data.record import LoadedTable
+from gia_science.data.rows import Row, identity_hash
+from gia_science.data.split import split_hash
+from gia_science.data.targets import Targets, fit_scaling
+from gia_science.evaluation.report import Evaluation, evaluate_predictions
+from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.folder import SavedModel
+from gia_science.prediction.forward import predict_examples
+from gia_science.prediction.model import Model
+from gia_science.prediction.reference import FOREST, forest_prediction
+from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
+from gia_science.training.card import model_card
+from gia_science.training.datamodule import Examples, PropertyData, RespelledExamples
+from gia_science.training.fit import Fitted, fit_network
+from gia_science.training.prepare import Prepared, prepare
+from gia_science.training.recipe import Recipe
+from gia_science.training.report import prediction_table, report_picture
+
+logger = logging.getLogger("gia_science")
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run produced.
+
+    Parameters
+    ----------
+    model : Model
+    evaluation : Evaluation
+        On the test rows, the baseline beside; on the validation rows where the split has no test rows.
+    prepared : Prepared
+    """
+
+    model: Model
+    evaluation: Evaluation
+    prepared: Prepared
+
+
+def run(
+    recipe: Recipe,
+    *,
+    table: LoadedTable | None = None,
+    accelerator: str = "auto",
+    progress: bool | None = None,
+    jobs: int = 1,
+) -> Result:
+    """Carry out a recipe: read, split, train, evaluate beside the baseline.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    table : LoadedTable, optional
+        Rows in memory, instead of the recipe's file or dataset.
+    accelerator : str, default "auto"
+        As Lightning has it.
+    progress : bool, optional
+        Draw a progress bar; by default on a terminal.
+    jobs : int, default 1
+        Threads of the baseline.
+
+    Raises
+    ------
+    GiaError
+        See `prepare` and `fit_network`.
+    """
+    prepared = prepare(recipe, table=table)
+    rows, split = prepared.rows, prepared.split
+    featurizer, examples = _featurize(prepared)
+    targets = _scaled_targets(prepared)
+    fitted = _fit(prepared, featurizer, examples, targets, accelerator=accelerator, progress=progress)
+    logger.info("best epoch: %d of %d", fitted.best_epoch + 1, len(fitted.history))
+    part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
+    truth, prediction = _predict(fitted, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])
+    baseline = _baseline(prepared, targets, chosen, jobs=jobs)
+    domain = str(prepared.recipe.data.domain)
+    evaluation = evaluate_predictions(
+        targets,
+        truth=truth,
+        prediction=prediction,
+        baseline=baseline,
+        baseline_name=FOREST[domain] if baseline is not None else "none",
+        notes=_notes(part, prepared),
+        seed=prepared.recipe.seed,
+    )
+    evaluated = [rows[i] for i in chosen]
+    attachments = {
+        "report.png": report_picture(targets, evaluation, truth=truth, prediction=prediction, baseline=baseline),
+        "predictions.csv": prediction_table(targets, evaluated, prediction=prediction),
+    }
+    saved = _saved(prepared, featurizer, targets, fitted, evaluation, part=part, attachments=attachments)
+    return Result(Model(saved), evaluation, prepared)
+
+
+def _featurize(prepared: Prepared) -> tuple[Featurizer, list[Example]]:
+    recipe = prepared.recipe
+    source = DescriptorSource(providers=recipe.descriptors or (), columns=recipe.data.columns)
+    raw = [source.compute(row.reading, row.numbers.tolist()) for row in prepared.rows]
+    featurizer = Featurizer.fit(
+        prepared.tokenizer,
+        source=source,
+        raw=[raw[index] for index in prepared.split.train],
+        max_length=recipe.network.max_length,
+    )
+    return featurizer, [
+        featurizer.example(row.reading, raw=numbers) for row, numbers in zip(prepared.rows, raw, strict=True)
+    ]
+
+
+def _scaled_targets(prepared: Prepared) -> Targets:
+    targets = prepared.targets
+    if targets.kind != "regression":
+        return targets
+    mean, scale = fit_scaling(np.stack([prepared.rows[index].target for index in prepared.split.train]))
+    for name, spread in zip(targets.names, scale, strict=True):
+        if spread == 0:
+            logger.warning("the target %s is constant in the training rows: so is its prediction", name)
+    return targets.model_copy(update={"mean": mean, "scale": scale})
+
+
+def _network_config(prepared: Prepared, featurizer: Featurizer, examples: Sequence[Example], targets: Targets) -> NetworkConfig:
+    recipe, tokenizer = prepared.recipe.network, featurizer.tokenizer
+    attention = recipe.attention
+    if attention.kind == "pna":
+        lengths = [len(examples[index]) for index in prepared.split.train]
+        attention = attention.model_copy(update={"delta": float(np.mean(np.log1p(lengths)))})
+    blocks = tuple(
+        BlockConfig(
+            name=block.name,
+            size=block.size,
+            tokens=block.size if block.size <= recipe.single_tokens else recipe.packed_tokens,
+        )
+        for block in featurizer.blocks
+        if block.size
+    )
+    shared = recipe.model_dump(exclude={"single_tokens", "packed_tokens", "max_length", "attention"})
+    return NetworkConfig(
+        vocabulary=len(tokenizer.vocabulary),
+        features=len(tokenizer.feature_names),
+        context_buckets=tokenizer.context_buckets,
+        blocks=blocks,
+        kind=targets.kind,
+        outputs=targets.outputs,
+        attention=attention,
+        **shared,
+    )
+
+
+def _fit(
+    prepared: Prepared,
+    featurizer: Featurizer,
+    examples: Sequence[Example],
+    targets: Targets,
+    *,
+    accelerator: str,
+    progress: bool | None,
+) -> Fitted:
+    recipe, rows = prepared.recipe, prepared.rows
+    encoded = [targets.encode(row.target) for row in rows]
+    train, validation = prepared.split.train, prepared.split.validation
+    respell = recipe.training.respell if targets.kind != "per_token" else 0.0
+    training_rows = Examples([examples[i] for i in train], targets=[encoded[i] for i in train])
+    if respell:
+        training_rows = RespelledExamples(
+            training_rows.examples,
+            targets=training_rows.targets,
+            readings=[rows[i].reading for i in train],
+            featurizer=featurizer,
+            chance=respell,
+            seed=recipe.seed,
+        )
+    data = PropertyData(
+        train=training_rows,
+        validation=Examples([examples[i] for i in validation], targets=[encoded[i] for i in validation]),
+        optimizer=recipe.training,
+        per_token=targets.kind == "per_token",
+        seed=recipe.seed,
+    )
+    measured = any(not np.isnan(encoded[i]).all() for i in validation)
+    return fit_network(
+        _network_config(prepared, featurizer, examples, targets),
+        data=data,
+        optimizer=recipe.training,
+        validate=measured,
+        seed=recipe.seed,
+        accelerator=accelerator,
+        progress=progress,
+    )
+
+
+def _predict(
+    fitted: Fitted, targets: Targets, rows: Sequence[Row], examples: Sequence[Example]
+) -> tuple[FloatArray, FloatArray]:
+    """What was measured and what is predicted; per-token tasks are laid out one residue per row."""
+    outputs = predict_examples(fitted.network, examples, kind=targets.kind)
+    if targets.kind != "per_token":
+        return np.stack([row.target for row in rows]), targets.decode(np.stack(outputs))
+    units = [example.stream.units[example.stream.units >= 0] for example in examples]
+    truth = np.concatenate([row.target[index] for row, index in zip(rows, units, strict=True)])
+    return truth[:, None], np.concatenate(outputs)
+
+
+def _baseline(prepared: Prepared, targets: Targets, chosen: npt.NDArray[np.int64], *, jobs: int) -> FloatArray | None:
+    if not prepared.recipe.baseline or targets.kind == "per_token":
+        return None
+    # The forest has no use for validation rows of its own: it gets them, so that it is not held back.
+    fitted_on = np.setdiff1d(np.concatenate([prepared.split.train, prepared.split.validation]), chosen)
+    return forest_prediction(
+        str(prepared.recipe.data.domain),
+        targets,
+        train=[prepared.rows[index] for index in fitted_on],
+        test=[prepared.rows[index] for index in chosen],
+        seed=prepared.recipe.seed,
+        jobs=jobs,
+    )
+
+
+def _notes(part: str, prepared: Prepared) -> list[str]:
+    notes = [f"scored on the {part} rows; {prepared.split.describe}"]
+    if part == "validation":
+        notes.append("the split has no test rows: these rows also chose the best epoch, the scores flatter")
+    if prepared.targets.kind == "per_token":
+        notes.append("intervals are over residues, which are not independent: they are too narrow")
+    return notes
+
+
+def _saved(
+    prepared: Prepared, featurizer: Featurizer, targets: Targets, fitted: Fitted, evaluation: Evaluation, *, part: str, attachments: dict[str, bytes]
+) -> SavedModel:
+    recipe = prepared.recipe
+    metrics = {
+        part: evaluation.to_json(),
+        "parameters": sum(weight.numel() for weight in fitted.network.parameters()),
+        "best_epoch": fitted.best_epoch,
+        "history": [{"train_loss": train, "val_loss": None if np.isnan(loss) else loss} for train, loss in fitted.history],
+    }
+    return SavedModel(
+        network=fitted.network,
+        targets=targets,
+        featurizer=featurizer,
+        data=recipe.data,
+        recipe=recipe.to_yaml(),
+        split=_split_record(prepared),
+        metrics=metrics,
+        card=model_card(prepared, targets=targets, evaluation=evaluation, parameters=metrics["parameters"]),
+        attachments=attachments,
+    )
+
+
+def _split_record(prepared: Prepared) -> dict[str, Any]:
+    parts = {"train": prepared.split.train, "validation": prepared.split.validation, "test": prepared.split.test}
+    rows = prepared.rows
+    return {
+        "describe": prepared.split.describe,
+        "sha256": split_hash(prepared.split),
+        "lines": {name: [rows[i].line for i in index] for name, index in parts.items()},
+        "ids": {name: [rows[i].id for i in index] for name, index in parts.items()},
+        "identities": {name: [identity_hash(rows[i].reading.identity) for i in index] for name, index in parts.items()},
+    }

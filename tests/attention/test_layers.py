@@ -1,0 +1,212 @@
+"""What no attention may ever do, whatever the kind, and how layers are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from gia_science.attention import (
+    AttentionConfig,
+    GINAttention,
+    GraphAttention,
+    PlainAttention,
+    PNAAttention,
+    build_attention,
+)
+from gia_science.errors import RecipeError
+
+MakeLayer = Callable[..., GraphAttention]
+
+few = settings(max_examples=8, deadline=None)
+seeds = st.integers(0, 2**31)
+lengths = st.integers(1, 7)
+
+
+def random_input(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+def close(got: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
+
+
+@few
+@given(n=lengths, left=st.integers(0, 4), right=st.integers(0, 4), seed=seeds)
+def test_padding_on_either_side_changes_nothing(
+    make_layer: MakeLayer, causal: bool, n: int, left: int, right: int, seed: int
+) -> None:
+    layer = make_layer(causal=causal)
+    padded = random_input(1, left + n + right, 24, seed=seed)
+    mask = torch.zeros(1, left + n + right, dtype=torch.bool)
+    mask[:, left : left + n] = True
+    alone = layer(padded[:, left : left + n])
+    close(layer(padded, mask=mask)[:, left : left + n], alone)
+    padded[~mask] *= 100
+    close(layer(padded, mask=mask)[:, left : left + n], alone)
+
+
+@few
+@given(n=lengths, others=st.integers(1, 3), seed=seeds)
+def test_a_stream_does_not_depend_on_its_batch(
+    make_layer: MakeLayer, causal: bool, n: int, others: int, seed: int
+) -> None:
+    layer = make_layer(causal=causal)
+    x = random_input(1 + others, n, 24, seed=seed)
+    positions = torch.randint(0, 30, (1 + others, n), generator=torch.Generator().manual_seed(seed))
+    together = layer(x, positions=positions)
+    close(together[:1], layer(x[:1], positions=positions[:1]))
+
+
+@few
+@given(n=lengths, place=st.integers(0, 100), seed=seeds)
+def test_without_order_a_stream_is_a_set(make_layer: MakeLayer, n: int, place: int, seed: int) -> None:
+    layer = make_layer()
+    x = random_input(2, n, 24, seed=seed)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    positions = torch.full((2, n), place)
+    close(layer(x[:, order], positions=positions), layer(x, positions=positions)[:, order])
+
+
+def test_with_positions_order_matters(make_layer: MakeLayer) -> None:
+    layer = make_layer()
+    x = random_input(1, 5, 24, seed=2)
+    assert not torch.allclose(layer(x.flip(1)), layer(x).flip(1), atol=1e-3)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_future_has_exactly_no_influence(make_layer: MakeLayer, padded: bool) -> None:
+    """Also under the negative sharpening of the last head: its gradient and its rounding are 0 alike."""
+    layer = make_layer(causal=True)
+    x = random_input(1, 6, 24, seed=4).requires_grad_()
+    mask = torch.tensor([[False, True, True, True, True, True]]) if padded else None
+    y = layer(x, mask=mask)
+    for i in range(6):
+        (gradient,) = torch.autograd.grad(y[0, i].sum(), x, retain_graph=True)
+        assert (gradient[0, i + 1 :] == 0).all()
+    later = x.detach().clone()
+    later[0, 4:] += 1000
+    close(layer(later, mask=mask)[0, :4], y[0, :4])
+
+
+def test_padding_has_exactly_no_influence(make_layer: MakeLayer, causal: bool) -> None:
+    layer = make_layer(causal=causal)
+    x = random_input(1, 6, 24, seed=4).requires_grad_()
+    mask = torch.tensor([[False, True, True, True, False, False]])
+    (gradient,) = torch.autograd.grad(layer(x, mask=mask)[mask].sum(), x)
+    assert (gradient[~mask] == 0).all()
+    assert (gradient[mask] != 0).any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rows", [[1], [0], [0, 0, 0], [0, 0, 1], [1, 0, 0]])
+def test_one_token_or_none_gives_finite_outputs_and_gradients(
+    make_layer: MakeLayer, causal: bool, rows: list[int], dtype: torch.dtype
+) -> None:
+    layer = make_layer(causal=causal, dtype=dtype)
+    x = random_input(1, len(rows), 24, seed=0, dtype=dtype).requires_grad_()
+    y = layer(x, mask=torch.tensor([rows], dtype=torch.bool))
+    y.sum().backward()
+    assert y.isfinite().all()
+    gradients = [tensor.grad for tensor in (x, *layer.parameters())]
+    assert all(gradient is not None and gradient.isfinite().all() for gradient in gradients)
+
+
+def test_equal_tokens_give_finite_gradients(make_layer: MakeLayer) -> None:
+    """Their variance is 0, where the slope of a bare square root is infinite."""
+    layer = make_layer(dtype=torch.float32)
+    x = random_input(1, 1, 24, seed=0, dtype=torch.float32).expand(1, 5, 24).clone().requires_grad_()
+    layer(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.isfinite().all()
+
+
+def test_lower_precision_under_autocast(make_layer: MakeLayer, causal: bool) -> None:
+    layer = make_layer(causal=causal, dtype=torch.float32)
+    x = random_input(2, 6, 24, seed=0, dtype=torch.float32)
+    mask = torch.tensor([[1, 1, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1]], dtype=torch.bool)
+    exact = layer(x, mask=mask)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rough = layer(x, mask=mask)
+    error = (rough.float() - exact)[mask].square().mean().sqrt()
+    assert error < 0.05 * exact[mask].square().mean().sqrt()
+
+
+@pytest.mark.parametrize("layer_class", [PlainAttention, GINAttention, PNAAttention])
+def test_nothing_of_size_n_by_n_is_kept(
+    layer_class: type[PlainAttention] | type[GINAttention] | type[PNAAttention],
+) -> None:
+    """What autograd saves grows with N, not with N squared."""
+
+    def saved(n: int) -> int:
+        layer = layer_class(16, heads=2)
+        sizes: list[int] = []
+
+        def note(tensor: Tensor) -> Tensor:
+            sizes.append(tensor.numel())
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            layer(torch.randn(1, n, 16), mask=torch.ones(1, n, dtype=torch.bool))
+        return max(sizes)
+
+    assert saved(400) < 2.5 * saved(200)
+
+
+@pytest.mark.parametrize("layer_class", [PlainAttention, GINAttention, PNAAttention])
+def test_heads_must_divide_the_width_into_even_parts(
+    layer_class: type[PlainAttention] | type[GINAttention] | type[PNAAttention],
+) -> None:
+    with pytest.raises(RecipeError, match="width 20, heads 4, expected a width that is a multiple of 8"):
+        layer_class(20, heads=4)
+
+
+def test_a_mask_of_numbers_is_refused(make_layer: MakeLayer) -> None:
+    """The kernel would add it to the scores."""
+    with pytest.raises(TypeError, match="boolean"):
+        make_layer()(random_input(1, 3, 24, seed=0), mask=torch.ones(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer_class"), [("plain", PlainAttention), ("gin", GINAttention), ("pna", PNAAttention)]
+)
+def test_a_configuration_survives_its_layer(
+    kind: str, layer_class: type[PlainAttention] | type[GINAttention] | type[PNAAttention]
+) -> None:
+    config = AttentionConfig.model_validate({"kind": kind, "heads": 2, "temperature": 2.0, "causal": True})
+    layer = build_attention(16, config)
+    assert isinstance(layer, layer_class)
+    assert layer.config == config
+
+
+def test_options_of_another_kind_are_ignored() -> None:
+    names = {
+        name for name, _ in build_attention(16, AttentionConfig(kind="plain", delta=2.0)).named_parameters()
+    }
+    assert names == {"query_key.weight", "value.weight", "output.weight", "sharpening"}
+
+
+@pytest.mark.parametrize("kind", ["plain", "gin", "pna"])
+def test_the_last_map_starts_smaller_in_a_deep_stack(kind: str) -> None:
+    config = AttentionConfig.model_validate({"kind": kind, "heads": 2})
+    x = random_input(2, 5, 16, seed=0, dtype=torch.float32)
+    outputs = []
+    for depth in (1, 9):
+        torch.manual_seed(0)
+        outputs.append(build_attention(16, config, depth=depth)(x))
+    torch.testing.assert_close(outputs[1], outputs[0] / 3)
+
+
+@pytest.mark.parametrize("kind", ["plain", "gin", "pna"])
+def test_a_fresh_layer_adds_about_as_much_as_it_gets(kind: str) -> None:
+    """At width 256 the output of a layer in a stack of one is neither lost in its input nor drowns it."""
+    torch.manual_seed(0)
+    layer = build_attention(256, AttentionConfig.model_validate({"kind": kind}))
+    with torch.no_grad():
+        size = float(layer(torch.randn(2, 50, 256)).std()) * sqrt(2)
+    assert 0.05 < size < 2
