@@ -41,7 +41,9 @@ def find(kind: Kind, name: str, *, extra: Path | None = None) -> Path:
     known = names(kind, extra=extra)
     if name not in known:
         raise DefinitionError(
-            f"no such definition in {kind}", got=repr(name), hint=suggestion(name, known) or f"there are: {', '.join(known)}"
+            f"no such definition in {kind}",
+            got=repr(name),
+            hint=suggestion(name, known) or f"there are: {', '.join(known)}",
         )
     places = ([extra] if extra is not None else []) + [folder(kind)]
     return next(path for place in places if (path := place / f"{name}{SUFFIXES[kind]}").is_file())

@@ -20,7 +20,12 @@ class Strict(BaseModel):
 
 
 def validate(
-    model: type[ModelT], data: Mapping[str, Any], *, error: type[GiaError], what: str, where: Where | None = None
+    model: type[ModelT],
+    data: Mapping[str, Any],
+    *,
+    error: type[GiaError],
+    what: str,
+    where: Where | None = None,
 ) -> ModelT:
     """Make settings from plain types.
 
@@ -52,7 +57,12 @@ def _explain(
     if first["type"] == "extra_forbidden":
         fields = _fields_at(model, location[:-1])
         near = suggestion(location[-1], fields)
-        return error(f"unknown key in {what}", got=repr(key), hint=near or f"there are: {', '.join(fields)}", where=where)
+        return error(
+            f"unknown key in {what}",
+            got=repr(key),
+            hint=near or f"there are: {', '.join(fields)}",
+            where=where,
+        )
     if first["type"] == "missing":
         return error(f"{what} lacks a key", expected=repr(key), where=where)
     message = first["msg"].removeprefix("Value error, ")

@@ -20,7 +20,13 @@ def list_datasets() -> None:
     print_table(
         ("name", "domain", "rows", "targets", "what"),
         [
-            (card.name, card.domain, str(card.rows), ", ".join(target.column for target in card.targets), card.title)
+            (
+                card.name,
+                card.domain,
+                str(card.rows),
+                ", ".join(target.column for target in card.targets),
+                card.title,
+            )
             for card in cards
         ],
     )
@@ -34,4 +40,6 @@ def show_dataset(name: Annotated[str, typer.Argument(help="Name of a dataset.")]
     from gia_science.data.cards import load_card
 
     card = load_card(name)
-    typer.echo(yaml.safe_dump(card.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100).rstrip())
+    typer.echo(
+        yaml.safe_dump(card.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100).rstrip()
+    )

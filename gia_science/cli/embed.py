@@ -13,9 +13,13 @@ from gia_science.cli.predict import LONG_HELP
 def embed(
     model: Annotated[Path, typer.Argument(help="Model folder.")],
     data: Annotated[str, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")],
-    out: Annotated[str, typer.Option("--out", "-o", help="Parquet, CSV, TSV or NPZ file; - for CSV on stdout.")] = "-",
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,  # noqa: A002 - becomes --input
-    header: Annotated[bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")] = True,
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="Parquet, CSV, TSV or NPZ file; - for CSV on stdout.")
+    ] = "-",
+    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
+    header: Annotated[
+        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
+    ] = True,
     long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
 ) -> None:

@@ -12,9 +12,13 @@ import typer
 def evaluate(
     model: Annotated[Path, typer.Argument(help="Model folder.")],
     data: Annotated[str, typer.Argument(help="Table with the input and the measured targets.")],
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,  # noqa: A002 - becomes --input
-    header: Annotated[bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")] = True,
-    baseline: Annotated[bool, typer.Option("--baseline/--no-baseline", help="Fit a random forest beside.")] = True,
+    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
+    header: Annotated[
+        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
+    ] = True,
+    baseline: Annotated[
+        bool, typer.Option("--baseline/--no-baseline", help="Fit a random forest beside.")
+    ] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="JSON file for all figures.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
 ) -> None:

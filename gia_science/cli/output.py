@@ -23,7 +23,11 @@ def use_threads(threads: int | None) -> int:
     """Set the number of CPU threads; by default the cores that the process may use."""
     import torch
 
-    count = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1
+    count = (
+        threads or len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else threads or os.cpu_count() or 1
+    )
     torch.set_num_threads(count)
     return count
 

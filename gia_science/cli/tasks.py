@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Tasks that ship with the package: train one with gia train --task NAME.", no_args_is_help=True)
+app = typer.Typer(
+    help="Tasks that ship with the package: train one with gia train --task NAME.", no_args_is_help=True
+)
 
 
 @app.command("list")
@@ -19,7 +21,10 @@ def list_tasks() -> None:
     recipes = [(name, Recipe.load(catalog.find("tasks", name))) for name in catalog.names("tasks")]
     print_table(
         ("name", "dataset", "target", "what"),
-        [(name, recipe.data.dataset or "", ", ".join(recipe.target.names), recipe.title) for name, recipe in recipes],
+        [
+            (name, recipe.data.dataset or "", ", ".join(recipe.target.names), recipe.title)
+            for name, recipe in recipes
+        ],
     )
 
 

@@ -105,8 +105,8 @@ def batches_by_tokens(lengths: Sequence[int] | IntArray, *, tokens: int, rows: i
 class TrainingBatches:
     """Batches of similar length, drawn anew for every epoch.
 
-    Examples are shuffled, sorted by length within pools of several batches, cut into batches, and the batches shuffled: padding
-    stays small and neighbours differ from epoch to epoch.
+    Examples are shuffled, sorted by length within pools of several batches, cut into batches, and the batches
+    shuffled: padding stays small, and neighbours differ from epoch to epoch.
 
     Parameters
     ----------
@@ -136,5 +136,7 @@ class TrainingBatches:
         for start in range(0, len(order), pool):
             part = order[start : start + pool]
             lengths = self._lengths[part]
-            batches.extend(part[index] for index in batches_by_tokens(lengths, tokens=self._tokens, rows=self._rows))
+            batches.extend(
+                part[index] for index in batches_by_tokens(lengths, tokens=self._tokens, rows=self._rows)
+            )
         return [batches[index] for index in rng.permutation(len(batches))]

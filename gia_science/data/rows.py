@@ -71,7 +71,9 @@ class Columns:
     targets: tuple[int, ...] = ()
 
     @classmethod
-    def find(cls, table: Table, *, input: str, numbers: Sequence[str] = (), targets: Sequence[str] = ()) -> Columns:
+    def find(
+        cls, table: Table, *, input: str, numbers: Sequence[str] = (), targets: Sequence[str] = ()
+    ) -> Columns:
         """Look columns up by name; raises `TableError` for a missing one, with a suggestion."""
         return cls(
             input=table.position(input),
@@ -106,11 +108,17 @@ def read_row(
 
 
 def read_rows(
-    records: Iterable[Record], *, columns: Columns, read: Callable[[str], Reading[Any]], targets: Targets | None = None
+    records: Iterable[Record],
+    *,
+    columns: Columns,
+    read: Callable[[str], Reading[Any]],
+    targets: Targets | None = None,
 ) -> tuple[list[Row], list[BadRow]]:
     """Read records; the good rows and the bad ones, each in the order of the file."""
     results = [read_row(record, columns=columns, read=read, targets=targets) for record in records]
-    return [row for row in results if isinstance(row, Row)], [row for row in results if isinstance(row, BadRow)]
+    return [row for row in results if isinstance(row, Row)], [
+        row for row in results if isinstance(row, BadRow)
+    ]
 
 
 def _read_targets(record: Record, *, columns: Columns, targets: Targets) -> FloatArray:
@@ -150,7 +158,9 @@ def find_duplicates(rows: Sequence[Row]) -> Duplicates:
     for row in rows:
         groups[row.reading.identity, row.numbers.tobytes()].append(row)
     repeated = [group for group in groups.values() if len(group) > 1]
-    conflicts = [tuple(row.line for row in group) for group in repeated if _contradict([row.target for row in group])]
+    conflicts = [
+        tuple(row.line for row in group) for group in repeated if _contradict([row.target for row in group])
+    ]
     return Duplicates(rows=sum(len(group) - 1 for group in repeated), conflicts=tuple(conflicts))
 
 

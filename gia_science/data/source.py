@@ -25,9 +25,13 @@ class DataSource(Strict):
     file: str | None = Field(default=None, description="Path of a CSV, TSV, FASTA or Parquet file.")
     header: bool = Field(default=True, description="Whether the first line names the columns.")
     input: str | None = Field(default=None, description="Input column; recognised by name where not given.")
-    domain: str | None = Field(default=None, description="protein, smiles or composition; recognised where not given.")
+    domain: str | None = Field(
+        default=None, description="protein, smiles or composition; recognised where not given."
+    )
     columns: tuple[str, ...] = Field(default=(), description="Numeric columns that go in beside the input.")
-    bad_rows: BadRows = Field(default="stop", description="Stop at unreadable rows (after listing all), or drop them.")
+    bad_rows: BadRows = Field(
+        default="stop", description="Stop at unreadable rows (after listing all), or drop them."
+    )
     sha256: str | None = Field(default=None, description="Hash of the rows, written by each run.")
 
     @model_validator(mode="after")
@@ -73,7 +77,9 @@ def table_hash(table: LoadedTable) -> str:
     return digest.hexdigest()
 
 
-def resolve_input(table: Table, *, input: str | None, domain: str | None, texts: Sequence[str] = ()) -> tuple[str, str]:
+def resolve_input(
+    table: Table, *, input: str | None, domain: str | None, texts: Sequence[str] = ()
+) -> tuple[str, str]:
     """Input column and domain of a table: as asked for, by the columns' names, or by the column's content.
 
     Parameters

@@ -186,7 +186,8 @@ def column_split(values: Sequence[str], groups: Sequence[str]) -> Split:
     crossing = sum(count > 1 for count in Counter(group for group, _ in pairs).values())
     if crossing:
         notes.append(f"{crossing} inputs stand in more than one part of the split, as the column prescribes")
-    return Split(*(np.flatnonzero(parts == part) for part in range(3)), "split column", tuple(notes))
+    train, validation, test = (np.flatnonzero(parts == part).astype(np.int64) for part in range(3))
+    return Split(train, validation, test, "split column", tuple(notes))
 
 
 def split_hash(split: Split) -> str:

@@ -42,7 +42,7 @@ _UNREAD_SUFFIXES = frozenset({".smi", ".sdf", ".mol", ".mol2", ".json", ".jsonl"
 def open_table(
     source: str | Path,
     *,
-    format: str | None = None,  # noqa: A002 - the word users know from pandas and Biopython
+    format: str | None = None,
     header: bool = True,
     id_column: str | None = None,
     stdin: BinaryIO | None = None,
@@ -122,7 +122,7 @@ def _format(content: ByteSource, wanted: str | None) -> Format:
 def read_table(
     source: str | Path,
     *,
-    format: str | None = None,  # noqa: A002 - as in open_table
+    format: str | None = None,
     header: bool = True,
     id_column: str | None = None,
     stdin: BinaryIO | None = None,

@@ -76,13 +76,15 @@ class Targets(Strict):
         if self.kind != "regression":
             return values
         scale = np.array(self.scale)
-        return (values - np.array(self.mean)) / np.where(scale > 0, scale, 1.0)
+        scaled: npt.NDArray[np.float64] = (values - np.array(self.mean)) / np.where(scale > 0, scale, 1.0)
+        return scaled
 
     def decode(self, outputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Activated outputs ``(n, outputs)`` to the user's units; probabilities pass unchanged."""
         if self.kind != "regression":
             return outputs
-        return outputs * np.array(self.scale) + np.array(self.mean)
+        values: npt.NDArray[np.float64] = outputs * np.array(self.scale) + np.array(self.mean)
+        return values
 
     def parse(self, cells: Sequence[str]) -> npt.NDArray[np.float64]:
         """Target cells of one row to ``(T,)`` numbers: values, or indices of labels; NaN where missing.
@@ -126,7 +128,9 @@ def canonical_label(cell: str) -> str:
     return str(int(number)) if math.isfinite(number) and number == int(number) else text
 
 
-NEGATIVE_WORDS = frozenset({"0", "no", "n", "false", "f", "inactive", "negative", "neg", "decoy", "insoluble", "nonbinder"})
+NEGATIVE_WORDS = frozenset(
+    {"0", "no", "n", "false", "f", "inactive", "negative", "neg", "decoy", "insoluble", "nonbinder"}
+)
 """Labels, in lower case, that name the negative class of two."""
 MOST_CLASSES = 100
 """Most classes that are recognised without being asked for."""
@@ -139,7 +143,11 @@ def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
         ordered = sorted(distinct, key=float)
     except ValueError:
         ordered = sorted(distinct)
-    if len(ordered) == 2 and ordered[1].lower() in NEGATIVE_WORDS and ordered[0].lower() not in NEGATIVE_WORDS:
+    if (
+        len(ordered) == 2
+        and ordered[1].lower() in NEGATIVE_WORDS
+        and ordered[0].lower() not in NEGATIVE_WORDS
+    ):
         ordered.reverse()
     return tuple(ordered)
 
@@ -166,9 +174,14 @@ def infer_kind(columns: Sequence[Sequence[str]]) -> TaskKind:
     if 2 * sum(map(is_number, cells)) >= len(cells):
         return "regression"
     if len(columns) > 1:
-        raise RecipeError("several targets must all be numbers, or all have two labels", got=f"{max(distinct)} labels")
+        raise RecipeError(
+            "several targets must all be numbers, or all have two labels", got=f"{max(distinct)} labels"
+        )
     if distinct[0] > min(MOST_CLASSES, len(cells) // 2):
-        raise RecipeError("the target is neither numbers nor classes", got=f"{distinct[0]} distinct values in {len(cells)} rows")
+        raise RecipeError(
+            "the target is neither numbers nor classes",
+            got=f"{distinct[0]} distinct values in {len(cells)} rows",
+        )
     return "multiclass"
 
 
@@ -186,14 +199,24 @@ def find_labels(kind: TaskKind, columns: Sequence[Sequence[str]], *, names: Sequ
     labels = sorted_labels(canonical_label(cell) for cell in cells)
     shown = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
     if len(labels) < 2:
-        raise RecipeError(f"the target {', '.join(names)} has a single class", got=shown or "no value", expected="two or more")
+        raise RecipeError(
+            f"the target {', '.join(names)} has a single class",
+            got=shown or "no value",
+            expected="two or more",
+        )
     if kind != "multiclass" and len(labels) > 2:
-        raise RecipeError(f"a {kind} target has two labels", got=f"{len(labels)}: {shown}", hint="--kind multiclass?")
+        raise RecipeError(
+            f"a {kind} target has two labels", got=f"{len(labels)}: {shown}", hint="--kind multiclass?"
+        )
     return labels
 
 
 def fit_scaling(values: npt.NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and standard deviation of each target ``(n, T)`` over the rows that have it; (0, 0) where none has."""
-    mean = [float(np.mean(column[known])) if (known := ~np.isnan(column)).any() else 0.0 for column in values.T]
-    scale = [float(np.std(column[known])) if (known := ~np.isnan(column)).any() else 0.0 for column in values.T]
+    mean = [
+        float(np.mean(column[known])) if (known := ~np.isnan(column)).any() else 0.0 for column in values.T
+    ]
+    scale = [
+        float(np.std(column[known])) if (known := ~np.isnan(column)).any() else 0.0 for column in values.T
+    ]
     return tuple(mean), tuple(scale)

@@ -30,7 +30,9 @@ class SwiGLU(nn.Module):
 class Block(nn.Module):
     """One layer: ``x + attention(norm(x))``, then ``x + feedforward(norm(x))``."""
 
-    def __init__(self, width: int, *, attention: AttentionConfig, expansion: float, dropout: float, depth: int) -> None:
+    def __init__(
+        self, width: int, *, attention: AttentionConfig, expansion: float, dropout: float, depth: int
+    ) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(width)
         self.attention = build_attention(width, attention, depth=depth)

@@ -32,9 +32,15 @@ class NetworkConfig(Strict):
     outputs: int = Field(ge=1, description="Number of targets, or of classes.")
     width: int = Field(default=128, ge=2, description="Width d of the hidden states.")
     layers: int = Field(default=3, ge=1, description="Number of blocks L.")
-    expansion: float = Field(default=2.0, gt=0, description="Hidden width of the SwiGLU feed-forward, in units of d.")
+    expansion: float = Field(
+        default=2.0, gt=0, description="Hidden width of the SwiGLU feed-forward, in units of d."
+    )
     attention: AttentionConfig = AttentionConfig()
     pooling: Pooling = "mean"
     dropout: float = Field(default=0.1, ge=0, lt=1, description="On residual branches and in the head.")
-    context_dropout: float = Field(default=0.2, ge=0, lt=1, description="Chance that a context is hidden in training.")
-    descriptor_dropout: float = Field(default=0.2, ge=0, lt=1, description="Chance that a descriptor is hidden in training.")
+    context_dropout: float = Field(
+        default=0.2, ge=0, lt=1, description="Chance that a context is hidden in training."
+    )
+    descriptor_dropout: float = Field(
+        default=0.2, ge=0, lt=1, description="Chance that a descriptor is hidden in training."
+    )

@@ -32,7 +32,7 @@ class ContextEmbedding(nn.Module):
         """Contexts ``(B, N, K)`` int64 to ``(B, N, d)``."""
         if self.training and self.dropout > 0:
             contexts = contexts * (torch.rand(contexts.shape, device=contexts.device) >= self.dropout)
-        total = self.tables[0](contexts[..., 0])
+        total: Tensor = self.tables[0](contexts[..., 0])
         for index in range(1, len(self.tables)):
             total = total + self.tables[index](contexts[..., index])
         return total
@@ -120,7 +120,8 @@ class StreamEmbedding(nn.Module):
             else None
         )
         self.blocks = nn.ModuleList(
-            descriptor_tokens(block, width=config.width, dropout=config.descriptor_dropout) for block in config.blocks
+            descriptor_tokens(block, width=config.width, dropout=config.descriptor_dropout)
+            for block in config.blocks
         )
         self.sizes = [block.size for block in config.blocks]
 
@@ -141,7 +142,9 @@ class StreamEmbedding(nn.Module):
         if self.context is not None:
             x = x + self.context(batch.contexts)
         parts, masks = [x], [batch.mask]
-        for block, numbers in zip(self.blocks, batch.descriptors.split(self.sizes, dim=1), strict=True):
+        for block, numbers in zip(
+            self.blocks, torch.split(batch.descriptors, self.sizes, dim=1), strict=True
+        ):
             tokens, present = block(numbers)
             parts.append(tokens)
             masks.append(present)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,9 +15,9 @@ import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from gia_science.errors import DefinitionError, ModelFolderError, Where
 from gia_science.data.source import DataSource
 from gia_science.data.targets import Targets
+from gia_science.errors import DefinitionError, ModelFolderError, Where
 from gia_science.model.config import NetworkConfig
 from gia_science.model.heads import PropertyNetwork
 from gia_science.settings import Strict, validate
@@ -112,7 +111,7 @@ def save_model(model: SavedModel, folder: str | Path, *, overwrite: bool = False
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
     """Refuse a target folder that holds something: told before any training, not after."""
-    if not folder.exists() or (folder.is_dir() and not os.listdir(folder)):
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / "config.json").is_file():
         raise ModelFolderError("the output exists and is not a model folder", got=str(folder))
@@ -176,12 +175,17 @@ def _read_config(folder: Path) -> FolderConfig:
     data = _read_json(path)
     where = Where(file=str(path))
     if data.get("model_type") != "gia-science":
-        raise ModelFolderError("not a model folder of gia-science", got=repr(data.get("model_type")), where=where)
+        raise ModelFolderError(
+            "not a model folder of gia-science", got=repr(data.get("model_type")), where=where
+        )
     made = data.get("format_version")
     if not isinstance(made, int) or made > FORMAT:
         raise ModelFolderError(
-            "the folder's format is newer than this release", got=repr(made), expected=f"at most {FORMAT}",
-            hint="update gia-science", where=where,
+            "the folder's format is newer than this release",
+            got=repr(made),
+            expected=f"at most {FORMAT}",
+            hint="update gia-science",
+            where=where,
         )
     return validate(FolderConfig, data, error=ModelFolderError, what="config.json", where=where)
 
@@ -189,7 +193,9 @@ def _read_config(folder: Path) -> FolderConfig:
 def _read_featurizer(folder: Path) -> Featurizer:
     vocabulary = Vocabulary.load(folder / "tokenizer.json") if (folder / "tokenizer.json").is_file() else None
     if vocabulary is None:
-        raise ModelFolderError("the folder is incomplete", got="no tokenizer.json", where=Where(file=str(folder)))
+        raise ModelFolderError(
+            "the folder is incomplete", got="no tokenizer.json", where=Where(file=str(folder))
+        )
     path = folder / "featurizer.json"
     try:
         return Featurizer.from_json(_read_json(path), vocabulary=vocabulary)
@@ -223,7 +229,9 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise ModelFolderError("the folder is incomplete", got=f"no {path.name}", where=Where(file=str(path))) from error
+        raise ModelFolderError(
+            "the folder is incomplete", got=f"no {path.name}", where=Where(file=str(path))
+        ) from error
     except UnicodeDecodeError as error:
         raise ModelFolderError("damaged: not text", where=Where(file=str(path))) from error
 

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gia_science.data.batching import Batch
-from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.data.targets import TaskKind
+from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.model.config import NetworkConfig
 
 
@@ -48,10 +48,9 @@ class PropertyNetwork(nn.Module):
         """Outputs ``(B, outputs)``, or ``(B, N, outputs)`` for per-token tasks: scaled values or logits."""
         hidden, mask = self.backbone(batch)
         if self.config.kind == "per_token":
-            hidden = hidden[:, : batch.ids.shape[1]]
+            out: Tensor = self.head(hidden[:, : batch.ids.shape[1]])
         else:
-            hidden = self.pool(hidden, mask)
-        out: Tensor = self.head(hidden)
+            out = self.head(self.pool(hidden, mask))
         return out
 
     def embed(self, batch: Batch) -> Tensor:

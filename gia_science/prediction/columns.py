@@ -42,7 +42,9 @@ def _values(targets: Targets, outcome: Outcome) -> tuple[str, ...]:
     if targets.kind == "regression":
         return tuple(number_text(value) for value in output)
     if targets.kind in ("binary", "multilabel"):
-        return tuple(text for value in output for text in (targets.labels[int(value >= 0.5)], number_text(value)))
+        return tuple(
+            text for value in output for text in (targets.labels[int(value >= 0.5)], number_text(value))
+        )
     if targets.kind == "multiclass":
         return (targets.labels[int(output.argmax())], *(number_text(value) for value in output))
     return (_label_text(targets, outcome),)

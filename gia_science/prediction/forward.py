@@ -21,7 +21,11 @@ BATCH_ROWS = 512
 
 @torch.inference_mode()
 def forward(
-    examples: Sequence[Example], *, run: Callable[[Batch], Tensor], tokens: int = BATCH_TOKENS, rows: int = BATCH_ROWS
+    examples: Sequence[Example],
+    *,
+    run: Callable[[Batch], Tensor],
+    tokens: int = BATCH_TOKENS,
+    rows: int = BATCH_ROWS,
 ) -> list[FloatArray]:
     """Run a function of batches over examples.
 
@@ -46,12 +50,17 @@ def forward(
     return [values for values in results if values is not None]
 
 
-def predict_examples(network: PropertyNetwork, examples: Sequence[Example], *, kind: TaskKind) -> list[FloatArray]:
-    """Scaled values or probabilities of each example: ``(outputs,)``, or ``(L, C)`` in the order of `units` per token."""
+def predict_examples(
+    network: PropertyNetwork, examples: Sequence[Example], *, kind: TaskKind
+) -> list[FloatArray]:
+    """Scaled values or probabilities per example: ``(outputs,)``, or ``(L, C)`` per token in the order of `units`."""
     outputs = forward(examples, run=lambda batch: activate(kind, network(batch)))
     if kind != "per_token":
         return outputs
-    return [output[: len(example)][example.stream.units >= 0] for output, example in zip(outputs, examples, strict=True)]
+    return [
+        output[: len(example)][example.stream.units >= 0]
+        for output, example in zip(outputs, examples, strict=True)
+    ]
 
 
 def embed_examples(network: PropertyNetwork, examples: Sequence[Example]) -> list[FloatArray]:

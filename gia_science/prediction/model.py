@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from gia_science.prediction.reference import forest_beside
 if TYPE_CHECKING:
     import pandas as pd
 
-    Data: TypeAlias = Union[str, Path, Iterable[str], "pd.Series[Any]", pd.DataFrame, Table]
+    Data: TypeAlias = str | Path | Iterable[str] | "pd.Series[Any]" | pd.DataFrame | Table
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -100,7 +100,8 @@ class Model:
         names = output_columns(table.columns, added)
         cells = prediction_cells(self.targets)
         rows = [
-            (*outcome.record.cells, *cells(outcome)) for outcome in self.outcomes(table, input=input, truncate=truncate)
+            (*outcome.record.cells, *cells(outcome))
+            for outcome in self.outcomes(table, input=input, truncate=truncate)
         ]
         frame = pd.DataFrame(rows, columns=list(names))
         for name, plain in zip(names[len(table.columns) :], added, strict=True):
@@ -110,7 +111,9 @@ class Model:
             frame.index = data.index
         return frame
 
-    def embed(self, data: Data, *, input: str | None = None, truncate: bool = False) -> npt.NDArray[np.float32]:
+    def embed(
+        self, data: Data, *, input: str | None = None, truncate: bool = False
+    ) -> npt.NDArray[np.float32]:
         """Embedding of every row.
 
         Parameters
@@ -129,7 +132,9 @@ class Model:
         ]
         return np.array(vectors, dtype=np.float32).reshape(len(vectors), self.width)
 
-    def evaluate(self, data: Data, *, input: str | None = None, baseline: bool = True, jobs: int = 1) -> Evaluation:
+    def evaluate(
+        self, data: Data, *, input: str | None = None, baseline: bool = True, jobs: int = 1
+    ) -> Evaluation:
         """Score the model on rows with measured targets.
 
         Parameters
@@ -152,17 +157,28 @@ class Model:
         table = as_table(data)
         saved = self.saved
         columns = self._columns(table, input=input, targets=self.targets.names)
-        rows, bad = read_rows(table.records, columns=columns, read=saved.featurizer.read, targets=self.targets)
+        rows, bad = read_rows(
+            table.records, columns=columns, read=saved.featurizer.read, targets=self.targets
+        )
         if not rows:
-            raise EvaluationError("no row can be scored", got=str(bad[0]) if bad else "an empty table", where=Where(table.source))
+            raise EvaluationError(
+                "no row can be scored",
+                got=str(bad[0]) if bad else "an empty table",
+                where=Where(table.source),
+            )
         examples = [saved.featurizer.example(row.reading, numbers=row.numbers.tolist()) for row in rows]
         outputs = predict_examples(saved.network, examples, kind=self.targets.kind)
         notes = self._notes([row.reading.identity for row in rows], bad=len(bad))
         if self.targets.kind == "per_token":
             truth = np.concatenate(
-                [row.target[ex.stream.units[ex.stream.units >= 0]] for row, ex in zip(rows, examples, strict=True)]
+                [
+                    row.target[ex.stream.units[ex.stream.units >= 0]]
+                    for row, ex in zip(rows, examples, strict=True)
+                ]
             )
-            return evaluate_predictions(self.targets, truth=truth[:, None], prediction=np.concatenate(outputs), notes=notes)
+            return evaluate_predictions(
+                self.targets, truth=truth[:, None], prediction=np.concatenate(outputs), notes=notes
+            )
         theirs, name = forest_beside(saved, rows, jobs=jobs) if baseline else (None, "not asked for")
         return evaluate_predictions(
             self.targets,
@@ -173,7 +189,9 @@ class Model:
             notes=notes,
         )
 
-    def outcomes(self, table: Table, *, input: str | None = None, truncate: bool = False) -> Iterator[Outcome]:
+    def outcomes(
+        self, table: Table, *, input: str | None = None, truncate: bool = False
+    ) -> Iterator[Outcome]:
         """Outcome of every record of a table, read in windows: scaled values or probabilities."""
         saved = self.saved
         return outcomes(
@@ -184,7 +202,9 @@ class Model:
             truncate=truncate,
         )
 
-    def embedding_outcomes(self, table: Table, *, input: str | None = None, truncate: bool = False) -> Iterator[Outcome]:
+    def embedding_outcomes(
+        self, table: Table, *, input: str | None = None, truncate: bool = False
+    ) -> Iterator[Outcome]:
         """Outcome of every record of a table: its embedding ``(d,)``."""
         saved = self.saved
         return outcomes(
@@ -197,16 +217,21 @@ class Model:
 
     def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:
         trained = self.saved.data.input
-        if input is None and trained in table.columns:
-            input = trained
-        column, _ = resolve_input(table, input=input, domain=self.domain)
-        return Columns.find(table, input=column, numbers=self.saved.featurizer.source.columns, targets=targets)
+        wanted = trained if input is None and trained in table.columns else input
+        column, _ = resolve_input(table, input=wanted, domain=self.domain)
+        return Columns.find(
+            table, input=column, numbers=self.saved.featurizer.source.columns, targets=targets
+        )
 
     def _notes(self, identities: list[str], *, bad: int) -> list[str]:
         trained = set(self.saved.split.get("identities", {}).get("train", ()))
         seen = sum(identity_hash(identity) in trained for identity in identities)
         notes = [f"{bad} rows cannot be read and are left out"] if bad else []
-        return notes + ([f"{seen} of {len(identities)} rows were in the training data: the scores flatter"] if seen else [])
+        return notes + (
+            [f"{seen} of {len(identities)} rows were in the training data: the scores flatter"]
+            if seen
+            else []
+        )
 
 
 def as_table(data: Data) -> Table:
@@ -224,5 +249,5 @@ def as_table(data: Data) -> Table:
     if isinstance(data, str | Path):
         return open_table(data)
     if hasattr(data, "columns"):
-        return table_from_frame(data)
+        return table_from_frame(cast("pd.DataFrame", data))
     return table_from_texts(data, column=str(getattr(data, "name", None) or "input"))

@@ -47,7 +47,12 @@ class Outcome:
 
 
 def outcomes(
-    records: Iterable[Record], *, columns: Columns, featurizer: Featurizer, compute: Compute, truncate: bool = False
+    records: Iterable[Record],
+    *,
+    columns: Columns,
+    featurizer: Featurizer,
+    compute: Compute,
+    truncate: bool = False,
 ) -> Iterator[Outcome]:
     """Compute something for every record.
 

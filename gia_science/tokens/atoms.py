@@ -40,6 +40,8 @@ _HYBRIDISATION_COLUMN: Final = {
 
 # Round numbers that bring the continuous features of drug-like molecules to about unit range.
 _SCALES: Final = np.array([1, 1, 4, 100, 1, 8, 0.5, 1, 5, 20], dtype=np.float32)
+# Far beyond anything but bare metal ions.
+_LARGEST: Final = 8.0
 
 CONTEXT_BUCKETS: Final = (2048, 4096, 4096)
 
@@ -61,9 +63,9 @@ _MORGAN: Final = rdFingerprintGenerator.GetMorganGenerator(
 def atom_features(mol: Chem.Mol) -> FloatArray:
     """Features of the atoms.
 
-    One-hot groups, then continuous features brought to about unit range. Contributions to logP and molar
-    refractivity are Crippen's, to polar surface area Ertl's, partial charges Gasteiger's; a charge that does
-    not converge is 0.
+    One-hot groups, then continuous features brought to about unit range and cut at 8. Contributions to logP
+    and molar refractivity are Crippen's, to polar surface area Ertl's, partial charges Gasteiger's; a charge
+    that does not converge is 0.
 
     Parameters
     ----------
@@ -165,8 +167,9 @@ def _continuous(mol: Chem.Mol, atoms: list[Chem.Atom]) -> FloatArray:
     ]
     polar_area = np.array(rdMolDescriptors._CalcTPSAContribs(mol), dtype=np.float32)
     values = np.column_stack([np.array(of_atoms, dtype=np.float32), crippen, polar_area])
-    finite: FloatArray = np.nan_to_num(values / _SCALES, nan=0.0, posinf=0.0, neginf=0.0)
-    return finite
+    finite = np.nan_to_num(values / _SCALES, nan=0.0, posinf=0.0, neginf=0.0)
+    bounded: FloatArray = np.clip(finite, -_LARGEST, _LARGEST)
+    return bounded
 
 
 @lru_cache(maxsize=128)

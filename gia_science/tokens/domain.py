@@ -29,10 +29,20 @@ class Domain:
 
 
 DOMAINS: Mapping[str, Domain] = {
-    "protein": Domain(ProteinOptions, ProteinTokenizer, ("sequence", "protein", "peptide", "seq", "protein_sequence"), "residues"),
-    "smiles": Domain(SmilesOptions, SmilesTokenizer, ("smiles", "canonical_smiles", "smile", "molecule", "mol"), "atoms"),
+    "protein": Domain(
+        ProteinOptions,
+        ProteinTokenizer,
+        ("sequence", "protein", "peptide", "seq", "protein_sequence"),
+        "residues",
+    ),
+    "smiles": Domain(
+        SmilesOptions, SmilesTokenizer, ("smiles", "canonical_smiles", "smile", "molecule", "mol"), "atoms"
+    ),
     "composition": Domain(
-        CompositionOptions, CompositionTokenizer, ("formula", "composition", "compound", "material"), "elements"
+        CompositionOptions,
+        CompositionTokenizer,
+        ("formula", "composition", "compound", "material"),
+        "elements",
     ),
 }
 

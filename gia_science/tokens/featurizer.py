@@ -186,7 +186,9 @@ class Featurizer:
         """Inverse of `to_json`; unknown or missing keys raise `DefinitionError`."""
         expected = {"domain", "options", "max_length", "columns", "blocks"}
         if set(data) != expected:
-            raise DefinitionError("wrong keys", got=json.dumps(sorted(data)), expected=json.dumps(sorted(expected)))
+            raise DefinitionError(
+                "wrong keys", got=json.dumps(sorted(data)), expected=json.dumps(sorted(expected))
+            )
         scalings = [DescriptorScaling.from_json(block["scaling"]) for block in data["blocks"]]
         providers = [block["name"] for block in data["blocks"] if block["name"] != COLUMNS_BLOCK]
         return cls(
@@ -211,7 +213,9 @@ def read_within(
             expected=f"at most {max_length}",
             hint="--long truncate uses the first part only",
         )
-    return replace(reading, notes=(*reading.notes, f"only the first {max_length} of {reading.length} units used"))
+    return replace(
+        reading, notes=(*reading.notes, f"only the first {max_length} of {reading.length} units used")
+    )
 
 
 def cut(stream: TokenStream, *, units: int) -> TokenStream:

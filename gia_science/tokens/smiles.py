@@ -186,6 +186,10 @@ def _check_text(given: str) -> None:
             got=repr(given[:80]),
             hint="a name or extension after the SMILES belongs in a column of its own",
         )
+    # A NUL would end the text early inside RDKit.
+    foreign = next((index for index, letter in enumerate(given) if not "!" <= letter <= "~"), None)
+    if foreign is not None:
+        raise UnreadableInputError(f"unknown character {given[foreign]!r} at position {foreign + 1}")
     if len(given) > MAX_CHARACTERS:
         raise UnreadableInputError(
             "SMILES too long", got=f"{len(given)} characters", expected=f"at most {MAX_CHARACTERS}"

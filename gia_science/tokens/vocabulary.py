@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -199,14 +200,18 @@ def _tokens(content: Any) -> tuple[str, ...]:
     if not isinstance(vocab, dict) or not all(type(index) is int for index in vocab.values()):
         raise DefinitionError("model.vocab does not map tokens to whole numbers")
     ordered = sorted(vocab, key=vocab.__getitem__)
-    for expected, token in enumerate(ordered):
-        if vocab[token] != expected:
-            problem = "twice" if expected and vocab[ordered[expected - 1]] == vocab[token] else "out of step"
-            raise DefinitionError(
-                f"an id is {problem} in the vocabulary",
-                got=f"{vocab[token]} for {token!r}",
-                expected=f"ids 0 to {len(vocab) - 1}, each once",
-            )
+    if [vocab[token] for token in ordered] != list(range(len(vocab))):
+        counts = Counter(vocab.values())
+        wrong = [
+            f"{index} for {token!r}"
+            for token, index in vocab.items()
+            if counts[index] > 1 or not 0 <= index < len(vocab)
+        ]
+        raise DefinitionError(
+            "ids of the vocabulary are not consecutive",
+            got=", ".join(wrong[:3]),
+            expected=f"0 to {len(vocab) - 1}, each once",
+        )
     if tuple(ordered[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
         raise DefinitionError(
             "special tokens are missing or not the first ids",

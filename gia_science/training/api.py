@@ -24,7 +24,7 @@ def train(
     *,
     target: str | Sequence[str] | None = None,
     task: str | None = None,
-    input: str | None = None,  # noqa: A002 - the word the command line and recipes use
+    input: str | None = None,
     domain: str | None = None,
     columns: Sequence[str] = (),
     bad_rows: str = "stop",
@@ -76,7 +76,9 @@ def train(
         changes["data.file"] = str(data)
     elif data is not None:
         if not hasattr(data, "columns"):
-            raise TableError("cannot train on this", got=type(data).__name__, expected="a path or a DataFrame")
+            raise TableError(
+                "cannot train on this", got=type(data).__name__, expected="a path or a DataFrame"
+            )
         table = table_from_frame(data)
     given = {"data.input": input, "data.domain": domain, "data.columns": list(columns) or None}
     if target is not None:

@@ -54,11 +54,13 @@ def _what(prepared: Prepared, targets: Targets) -> str:
 def _data(prepared: Prepared) -> str:
     recipe, split = prepared.recipe, prepared.split
     source = recipe.data.dataset or recipe.data.file or "rows in memory"
+    repeats = prepared.duplicates
+    parts = f"{len(split.train)} training, {len(split.validation)} validation, {len(split.test)} test rows"
     lines = [
         f"- source: {source}, input column `{recipe.data.input}`",
         f"- rows: {len(prepared.rows)} used, {len(prepared.left_out)} left out",
-        f"- repeated inputs: {prepared.duplicates.rows} rows, {len(prepared.duplicates.conflicts)} inputs with different targets",
-        f"- split: {split.describe}; {len(split.train)} training, {len(split.validation)} validation, {len(split.test)} test rows",
+        f"- repeated inputs: {repeats.rows} rows, {len(repeats.conflicts)} inputs with different targets",
+        f"- split: {split.describe}; {parts}",
     ]
     if recipe.data.columns:
         lines.append(f"- numeric columns: {', '.join(recipe.data.columns)}")

@@ -161,7 +161,11 @@ class PropertyData(pl.LightningDataModule):
 
 
 def as_examples(
-    featurizer: Featurizer, *, readings: Sequence[Reading[Any]], raw: Sequence[Sequence[npt.NDArray[np.float64]]], rows: IntArray
+    featurizer: Featurizer,
+    *,
+    readings: Sequence[Reading[Any]],
+    raw: Sequence[Sequence[npt.NDArray[np.float64]]],
+    rows: IntArray,
 ) -> list[Example]:
     """Examples of some rows from their readings and raw descriptors."""
     return [featurizer.example(readings[row], raw=raw[row]) for row in rows]

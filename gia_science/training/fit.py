@@ -100,7 +100,9 @@ def fit_network(
 @contextmanager
 def quiet_lightning() -> Iterator[None]:
     """Silence Lightning's advice on hardware and loaders, which is not for the user of a command."""
-    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric")]
+    loggers = [
+        logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric")
+    ]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

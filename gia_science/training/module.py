@@ -16,7 +16,6 @@ from gia_science.model.config import NetworkConfig
 from gia_science.model.heads import PropertyNetwork, task_loss
 from gia_science.training.recipe import OptimizerRecipe
 
-
 # One row per head: matrices in shape, but gains and biases in meaning.
 _UNDECAYED = frozenset({"sharpening", "epsilon", "bias_in", "bias_out", "gain", "name"})
 
@@ -38,7 +37,11 @@ class PropertyModule(pl.LightningModule):
         super().__init__()
         # Plain types only: hyper-parameters end up in checkpoints, which are read without unpickling.
         self.save_hyperparameters(
-            {"network": network.model_dump(mode="json"), "optimizer": optimizer.model_dump(mode="json"), "steps": steps}
+            {
+                "network": network.model_dump(mode="json"),
+                "optimizer": optimizer.model_dump(mode="json"),
+                "steps": steps,
+            }
         )
         self.optimizer_recipe = optimizer
         self.steps = steps
@@ -58,7 +61,9 @@ class PropertyModule(pl.LightningModule):
                 got=f"{loss.item()} in epoch {self.current_epoch}",
                 hint="lower training.learning_rate, or look for extreme target values",
             )
-        self.log("train_loss", loss.detach(), batch_size=len(batch[0]), on_step=False, on_epoch=True, prog_bar=True)
+        self.log(
+            "train_loss", loss.detach(), batch_size=len(batch[0]), on_step=False, on_epoch=True, prog_bar=True
+        )
         return loss
 
     def validation_step(self, batch: tuple[Batch, Tensor], _: int) -> None:
@@ -67,7 +72,9 @@ class PropertyModule(pl.LightningModule):
         if known:
             self.log("val_loss", self._loss(batch), batch_size=known, prog_bar=True)
 
-    def transfer_batch_to_device(self, batch: tuple[Batch, Tensor], device: torch.device, _: int) -> tuple[Batch, Tensor]:
+    def transfer_batch_to_device(
+        self, batch: tuple[Batch, Tensor], device: torch.device, _: int
+    ) -> tuple[Batch, Tensor]:
         """Move a batch and its targets."""
         return batch[0].to(device), batch[1].to(device)
 
@@ -99,7 +106,7 @@ class PropertyModule(pl.LightningModule):
 
 
 def weight_average(decay: float) -> WeightAveraging:
-    """Exponential moving average of the weights, whose memory grows to `decay` so that the random start is forgotten."""
+    """Exponential moving average of the weights; its memory grows to `decay`, so that the random start is forgotten."""
 
     @torch.no_grad()
     def update(averages: Any, currents: Any, count: Tensor | int) -> None:

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import BadRow, Columns, Duplicates, Row, find_duplicates, read_rows, refuse_bad_rows
+from gia_science.data.rows import (
+    BadRow,
+    Columns,
+    Duplicates,
+    Row,
+    find_duplicates,
+    read_rows,
+    refuse_bad_rows,
+)
 from gia_science.data.source import open_source, resolve_input, table_hash
 from gia_science.data.split import Split, column_split, fold_split, random_split
 from gia_science.data.targets import Targets, TaskKind, find_labels, infer_kind
@@ -94,7 +102,9 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     texts = [cell for record in table.records[:GUESS_ROWS] for cell in record.cells]
     column, domain = resolve_input(table, input=recipe.data.input, domain=recipe.data.domain, texts=texts)
     if column in recipe.target.names:
-        raise RecipeError("a column cannot be input and target at once", got=repr(column), hint="say the input with --input")
+        raise RecipeError(
+            "a column cannot be input and target at once", got=repr(column), hint="say the input with --input"
+        )
     noun = DOMAINS[domain].noun if domain in DOMAINS else domain
     logger.info("input: column %r, read as %s (%s)", column, domain, noun)
     digest = table_hash(table)
@@ -132,7 +142,10 @@ def _read(
     columns = Columns.find(table, input=str(data.input), numbers=data.columns, targets=targets.names)
     limit = recipe.network.max_length
     rows, bad = read_rows(
-        table.records, columns=columns, read=lambda text: read_within(tokenizer, text, max_length=limit), targets=targets
+        table.records,
+        columns=columns,
+        read=lambda text: read_within(tokenizer, text, max_length=limit),
+        targets=targets,
     )
     if bad and data.bad_rows == "stop":
         raise refuse_bad_rows(bad, total=len(table), source=table.source)
@@ -142,12 +155,19 @@ def _read(
     bad_lines = {row.line for row in bad}
     places = [place for place, record in enumerate(table.records) if record.line not in bad_lines]
     measured = [not np.isnan(row.target).all() for row in rows]
-    empty = [BadRow(row.line, row.id, "no target") for row, has in zip(rows, measured, strict=True) if not has]
+    empty = [
+        BadRow(row.line, row.id, "no target") for row, has in zip(rows, measured, strict=True) if not has
+    ]
     if empty:
         logger.info("%d rows have no target and are left out", len(empty))
     kept = [index for index, has in enumerate(measured) if has]
     if len(kept) < 3:
-        raise TableError("too few rows to train on", got=str(len(kept)), expected="3 or more", where=Where(file=table.source))
+        raise TableError(
+            "too few rows to train on",
+            got=str(len(kept)),
+            expected="3 or more",
+            where=Where(file=table.source),
+        )
     return [rows[index] for index in kept], (*bad, *empty), [places[index] for index in kept]
 
 
@@ -158,7 +178,12 @@ def _tell_notes(rows: Sequence[Row]) -> None:
         for note in row.reading.notes:
             told.setdefault(note, []).append(row)
     for note, which in list(told.items())[:20]:
-        logger.info("%s (line %d%s)", note, which[0].line, f" and {len(which) - 1} more rows" if len(which) > 1 else "")
+        logger.info(
+            "%s (line %d%s)",
+            note,
+            which[0].line,
+            f" and {len(which) - 1} more rows" if len(which) > 1 else "",
+        )
     if len(told) > 20:
         logger.info("... and %d more notes of this sort", len(told) - 20)
 
@@ -172,7 +197,9 @@ def _tell_duplicates(duplicates: Duplicates) -> None:
         logger.warning("... and %d more such inputs", len(duplicates.conflicts) - 10)
 
 
-def _split(recipe: Recipe, table: LoadedTable, *, rows: Sequence[Row], order: Sequence[int], kind: TaskKind) -> Split:
+def _split(
+    recipe: Recipe, table: LoadedTable, *, rows: Sequence[Row], order: Sequence[int], kind: TaskKind
+) -> Split:
     how = recipe.split
     groups = [row.reading.identity for row in rows]
     strata = [_stratum(row) for row in rows] if kind in ("binary", "multiclass") else None
@@ -181,7 +208,9 @@ def _split(recipe: Recipe, table: LoadedTable, *, rows: Sequence[Row], order: Se
         values = table.column(how.column)
         return column_split([values[place] for place in order], groups)
     if how.method == "folds":
-        return fold_split(groups, folds=how.folds, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata)
+        return fold_split(
+            groups, folds=how.folds, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata
+        )
     return random_split(groups, fractions=how.fractions, seed=how.seed, strata=strata)
 
 

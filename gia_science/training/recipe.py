@@ -16,13 +16,17 @@ from gia_science.errors import RecipeError, Where
 from gia_science.model.config import Pooling
 from gia_science.settings import Strict, validate
 
+
 class TargetRecipe(Strict):
     """What is learnt."""
 
     names: tuple[str, ...] = Field(min_length=1, description="Target columns.")
-    kind: TaskKind | None = Field(default=None, description="Kind of task; recognised from the values where not given.")
+    kind: TaskKind | None = Field(
+        default=None, description="Kind of task; recognised from the values where not given."
+    )
     labels: tuple[str, ...] = Field(
-        default=(), description="Class labels in order; of two, the second is the positive class. Default: found."
+        default=(),
+        description="Class labels in order; of two, the second is the positive class. Default: found.",
     )
     units: tuple[str, ...] = Field(default=(), description="Units of the targets, for reports.")
 
@@ -44,7 +48,9 @@ class SplitRecipe(Strict):
     )
     folds: int = Field(default=5, ge=2, description="Number of folds (folds).")
     fold: int = Field(default=0, ge=0, description="The fold that is the test set (folds).")
-    validation: float = Field(default=0.1, gt=0, lt=1, description="Share of the training folds for validation (folds).")
+    validation: float = Field(
+        default=0.1, gt=0, lt=1, description="Share of the training folds for validation (folds)."
+    )
     column: str | None = Field(default=None, description="Column with train, validation or test (column).")
     seed: int = Field(default=0, ge=0)
 
@@ -53,7 +59,9 @@ class SplitRecipe(Strict):
         if self.method == "random" and (abs(sum(self.fractions) - 1) > 1e-6 or min(self.fractions) < 0):
             raise ValueError("fractions must be positive and sum to 1")
         if self.method == "folds" and self.fold >= self.folds:
-            raise ValueError(f"fold is counted from 0: with {self.folds} folds it is at most {self.folds - 1}")
+            raise ValueError(
+                f"fold is counted from 0: with {self.folds} folds it is at most {self.folds - 1}"
+            )
         if (self.method == "column") != (self.column is not None):
             raise ValueError("column goes with method: column")
         return self
@@ -70,7 +78,9 @@ class NetworkRecipe(Strict):
     dropout: float = Field(default=0.1, ge=0, lt=1)
     context_dropout: float = Field(default=0.2, ge=0, lt=1)
     descriptor_dropout: float = Field(default=0.2, ge=0, lt=1)
-    single_tokens: int = Field(default=16, ge=0, description="Largest descriptor block with one token per descriptor.")
+    single_tokens: int = Field(
+        default=16, ge=0, description="Largest descriptor block with one token per descriptor."
+    )
     packed_tokens: int = Field(default=4, ge=1, description="Tokens of a larger descriptor block.")
     max_length: int = Field(default=1024, ge=1, description="Longest input, in residues, atoms or elements.")
 
@@ -79,15 +89,21 @@ class OptimizerRecipe(Strict):
     """Training by AdamW with warm-up and cosine, averaged weights and early stopping."""
 
     epochs: int = Field(default=60, ge=1, description="Most epochs.")
-    patience: int = Field(default=15, ge=1, description="Epochs without a better validation loss before stopping.")
+    patience: int = Field(
+        default=15, ge=1, description="Epochs without a better validation loss before stopping."
+    )
     learning_rate: float = Field(default=1e-3, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
-    warmup: float = Field(default=0.05, ge=0, lt=1, description="Share of all steps with rising learning rate.")
+    warmup: float = Field(
+        default=0.05, ge=0, lt=1, description="Share of all steps with rising learning rate."
+    )
     gradient_clip: float = Field(default=1.0, gt=0, description="Largest norm of the gradient.")
     ema: float = Field(default=0.995, ge=0, lt=1, description="Decay of the averaged weights per step.")
     batch_tokens: int = Field(default=4096, ge=1, description="Most padded tokens in a batch.")
     batch_rows: int = Field(default=64, ge=1, description="Most rows in a batch.")
-    respell: float = Field(default=0.0, ge=0, le=1, description="Chance of a random SMILES spelling in training.")
+    respell: float = Field(
+        default=0.0, ge=0, le=1, description="Chance of a random SMILES spelling in training."
+    )
 
 
 class Recipe(Strict):
@@ -104,7 +120,9 @@ class Recipe(Strict):
     split: SplitRecipe = SplitRecipe()
     network: NetworkRecipe = NetworkRecipe()
     training: OptimizerRecipe = OptimizerRecipe()
-    baseline: bool = Field(default=True, description="Train a random forest on the same split for comparison.")
+    baseline: bool = Field(
+        default=True, description="Train a random forest on the same split for comparison."
+    )
     seed: int = Field(default=0, ge=0)
 
     @classmethod
@@ -120,7 +138,9 @@ class Recipe(Strict):
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise RecipeError("cannot read the recipe", hint=str(error), where=Where(file=str(path))) from error
+            raise RecipeError(
+                "cannot read the recipe", hint=str(error), where=Where(file=str(path))
+            ) from error
         if not isinstance(data, dict):
             raise RecipeError("not a recipe", expected="a YAML mapping", where=Where(file=str(path)))
         return cls.parse(data, where=Where(file=str(path)))

@@ -20,7 +20,12 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def report_picture(
-    targets: Targets, evaluation: Evaluation, *, truth: FloatArray, prediction: FloatArray, baseline: FloatArray | None
+    targets: Targets,
+    evaluation: Evaluation,
+    *,
+    truth: FloatArray,
+    prediction: FloatArray,
+    baseline: FloatArray | None,
 ) -> bytes:
     """PNG of the first target: measured against predicted, a ROC curve, or a confusion matrix."""
     return report_figure(
@@ -62,4 +67,6 @@ def _measured(targets: Targets, value: float) -> str:
 
 def _predicted(targets: Targets, values: FloatArray, index: int) -> str:
     """A value, the probability of the positive class, or the likeliest class."""
-    return targets.labels[int(values.argmax())] if targets.kind == "multiclass" else number_text(values[index])
+    return (
+        targets.labels[int(values.argmax())] if targets.kind == "multiclass" else number_text(values[index])
+    )

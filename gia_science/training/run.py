@@ -97,7 +97,9 @@ def run(
     )
     evaluated = [rows[i] for i in chosen]
     attachments = {
-        "report.png": report_picture(targets, evaluation, truth=truth, prediction=prediction, baseline=baseline),
+        "report.png": report_picture(
+            targets, evaluation, truth=truth, prediction=prediction, baseline=baseline
+        ),
         "predictions.csv": prediction_table(targets, evaluated, prediction=prediction),
     }
     saved = _saved(prepared, featurizer, targets, fitted, evaluation, part=part, attachments=attachments)
@@ -130,7 +132,9 @@ def _scaled_targets(prepared: Prepared) -> Targets:
     return targets.model_copy(update={"mean": mean, "scale": scale})
 
 
-def _network_config(prepared: Prepared, featurizer: Featurizer, examples: Sequence[Example], targets: Targets) -> NetworkConfig:
+def _network_config(
+    prepared: Prepared, featurizer: Featurizer, examples: Sequence[Example], targets: Targets
+) -> NetworkConfig:
     recipe, tokenizer = prepared.recipe.network, featurizer.tokenizer
     attention = recipe.attention
     if attention.kind == "pna":
@@ -212,7 +216,9 @@ def _predict(
     return truth[:, None], np.concatenate(outputs)
 
 
-def _baseline(prepared: Prepared, targets: Targets, chosen: npt.NDArray[np.int64], *, jobs: int) -> FloatArray | None:
+def _baseline(
+    prepared: Prepared, targets: Targets, chosen: npt.NDArray[np.int64], *, jobs: int
+) -> FloatArray | None:
     if not prepared.recipe.baseline or targets.kind == "per_token":
         return None
     # The forest has no use for validation rows of its own: it gets them, so that it is not held back.
@@ -237,14 +243,25 @@ def _notes(part: str, prepared: Prepared) -> list[str]:
 
 
 def _saved(
-    prepared: Prepared, featurizer: Featurizer, targets: Targets, fitted: Fitted, evaluation: Evaluation, *, part: str, attachments: dict[str, bytes]
+    prepared: Prepared,
+    featurizer: Featurizer,
+    targets: Targets,
+    fitted: Fitted,
+    evaluation: Evaluation,
+    *,
+    part: str,
+    attachments: dict[str, bytes],
 ) -> SavedModel:
     recipe = prepared.recipe
+    parameters = sum(weight.numel() for weight in fitted.network.parameters())
     metrics = {
         part: evaluation.to_json(),
-        "parameters": sum(weight.numel() for weight in fitted.network.parameters()),
+        "parameters": parameters,
         "best_epoch": fitted.best_epoch,
-        "history": [{"train_loss": train, "val_loss": None if np.isnan(loss) else loss} for train, loss in fitted.history],
+        "history": [
+            {"train_loss": train, "val_loss": None if np.isnan(loss) else loss}
+            for train, loss in fitted.history
+        ],
     }
     return SavedModel(
         network=fitted.network,
@@ -254,18 +271,24 @@ def _saved(
         recipe=recipe.to_yaml(),
         split=_split_record(prepared),
         metrics=metrics,
-        card=model_card(prepared, targets=targets, evaluation=evaluation, parameters=metrics["parameters"]),
+        card=model_card(prepared, targets=targets, evaluation=evaluation, parameters=parameters),
         attachments=attachments,
     )
 
 
 def _split_record(prepared: Prepared) -> dict[str, Any]:
-    parts = {"train": prepared.split.train, "validation": prepared.split.validation, "test": prepared.split.test}
+    parts = {
+        "train": prepared.split.train,
+        "validation": prepared.split.validation,
+        "test": prepared.split.test,
+    }
     rows = prepared.rows
     return {
         "describe": prepared.split.describe,
         "sha256": split_hash(prepared.split),
         "lines": {name: [rows[i].line for i in index] for name, index in parts.items()},
         "ids": {name: [rows[i].id for i in index] for name, index in parts.items()},
-        "identities": {name: [identity_hash(rows[i].reading.identity) for i in index] for name, index in parts.items()},
+        "identities": {
+            name: [identity_hash(rows[i].reading.identity) for i in index] for name, index in parts.items()
+        },
     }
