@@ -51,5 +51,9 @@ def find(kind: Kind, name: str, *, extra: Path | None = None) -> Path:
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:
     """``did you mean 'x'?`` for the nearest known name, or None where nothing is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]!r}?" if near else None
+    # Compared without case: LOGS is near logS.
+    folded: dict[str, str] = {}
+    for candidate in known:
+        folded.setdefault(candidate.casefold(), candidate)
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1)
+    return f"did you mean {folded[near[0]]!r}?" if near else None

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def counted(number: int, noun: str = "row") -> str:
+    """A number with its noun, for messages: ``1 row``, ``2 rows``."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """A place in the user's input.

@@ -29,27 +29,27 @@ def embed(
     """
     import numpy as np
 
-    from gia_science.cli.output import check_choice, finish, track, use_threads
+    from gia_science.cli.output import Tally, check_choice, use_threads
     from gia_science.data.table import open_table
-    from gia_science.data.vectors import write_embeddings
+    from gia_science.data.vectors import check_embedding_target, write_embeddings
     from gia_science.data.writer import output_columns, refuse_overwrite
     from gia_science.prediction.model import Model
 
     truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
     use_threads(threads)
     refuse_overwrite(out, [data])
+    check_embedding_target(out)
     loaded = Model.load(model)
     table = open_table(data, header=header)
-    rows, vectors, failed = [], [], []
-    for outcome in track(loaded.embedding_outcomes(table, input=input, truncate=truncate), "embedded"):
+    rows, vectors = [], []
+    tally = Tally("embedded")
+    for outcome in tally.watch(loaded.embedding_outcomes(table, input=input, truncate=truncate)):
         rows.append((*outcome.record.cells, outcome.status, outcome.reason))
         vectors.append(np.full(loaded.width, np.nan) if outcome.output is None else outcome.output)
-        if outcome.output is None:
-            failed.append((outcome.record.line, outcome.reason))
     columns = output_columns(table.header, ("status", "reason"))
     write_embeddings(
         out,
         columns={name: [row[index] for row in rows] for index, name in enumerate(columns)},
         vectors=np.array(vectors, dtype=np.float32).reshape(len(rows), loaded.width),
     )
-    finish("embedded", total=len(rows), failed=failed, out=out)
+    tally.finish(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -25,16 +26,26 @@ def evaluate(
     """Score a model on measured rows it was not trained on.
 
     gia evaluate model/ new_measurements.csv
+
+    The exit code is 0 when all rows are scored, 1 when some cannot be used, 2 when the request cannot be carried out.
     """
     from gia_science.cli.output import print_evaluation, use_threads
     from gia_science.data.table import open_table
-    from gia_science.data.writer import atomic_file
+    from gia_science.data.writer import atomic_file, refuse_overwrite
+    from gia_science.errors import counted
     from gia_science.prediction.model import Model
 
     jobs = use_threads(threads)
-    loaded = Model.load(model)
-    evaluation = loaded.evaluate(open_table(data, header=header), input=input, baseline=baseline, jobs=jobs)
-    print_evaluation(evaluation)
     if out is not None:
-        with atomic_file(out) as stream:
-            stream.write(json.dumps(evaluation.to_json(), indent=1, ensure_ascii=False).encode() + b"\n")
+        refuse_overwrite(out, [data])
+    loaded = Model.load(model)
+    table = open_table(data, header=header)
+    with atomic_file(out) if out is not None else nullcontext() as stream:
+        evaluation = loaded.evaluate(table, input=input, baseline=baseline, jobs=jobs)
+        if stream is not None:
+            text = json.dumps(evaluation.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+            stream.write(text.encode() + b"\n")
+    print_evaluation(evaluation)
+    if evaluation.left_out:
+        typer.echo(f"{counted(evaluation.left_out)} not scored, listed above", err=True)
+        raise typer.Exit(1)

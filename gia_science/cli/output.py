@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
-from gia_science.errors import RecipeError
+from gia_science.catalog import suggestion
+from gia_science.errors import RecipeError, counted
 
 if TYPE_CHECKING:
     from gia_science.evaluation.report import Evaluation
+    from gia_science.prediction.outcomes import Outcome
 
-T = TypeVar("T")
 SHOWN = 10
 """Most rows that are named one by one in the last lines of a command."""
 
@@ -23,11 +24,8 @@ def use_threads(threads: int | None) -> int:
     """Set the number of CPU threads; by default the cores that the process may use."""
     import torch
 
-    count = (
-        threads or len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else threads or os.cpu_count() or 1
-    )
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = threads or available
     torch.set_num_threads(count)
     return count
 
@@ -35,17 +33,79 @@ def use_threads(threads: int | None) -> int:
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> str:
     """A value that is one of the allowed ones; anything else raises `RecipeError`."""
     if value not in allowed:
-        raise RecipeError(f"{option} is not valid", got=repr(value), expected=" or ".join(allowed))
+        raise RecipeError(
+            f"{option} is not valid",
+            got=repr(value),
+            expected=f"{', '.join(allowed[:-1])} or {allowed[-1]}",
+            hint=suggestion(value, allowed),
+        )
     return value
 
 
-def track(items: Iterable[T], word: str) -> Iterable[T]:
-    """Progress with rows per second on standard error; nothing where that is not a terminal."""
+def check_device(device: str) -> None:
+    """Refuse a device that is not known or not there, before any work."""
+    import torch
+
+    check_choice("--device", device, ("auto", "cpu", "gpu"))
+    if device == "gpu" and not (torch.cuda.is_available() or torch.backends.mps.is_available()):
+        raise RecipeError("no GPU is found", hint="--device cpu, or a PyTorch that knows the GPU")
+
+
+class Tally:
+    """Counts what became of the rows of a command, on their way to the output.
+
+    Parameters
+    ----------
+    verb : str
+        What is done to a row: ``"predicted"``.
+    """
+
+    def __init__(self, verb: str) -> None:
+        from gia_science.data.ids import RepeatedIds
+
+        self._verb = verb
+        self._ids = RepeatedIds()
+        self._total = 0
+        self._remarks = 0
+        self._failed = 0
+        self._shown: list[str] = []
+
+    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """Pass outcomes on; progress with rows per second on standard error where that is a terminal."""
+        for outcome in _track(outcomes, self._verb):
+            yield outcome
+            self._total += 1
+            self._ids.see(outcome.record)
+            self._remarks += outcome.output is not None and bool(outcome.reason)
+            if outcome.output is None:
+                self._failed += 1
+                if len(self._shown) < SHOWN:
+                    self._shown.append(f"line {outcome.record.line}: {outcome.reason}")
+
+    def finish(self, out: str) -> None:
+        """Last lines of the command; exit code 1 where some rows were not done."""
+        repeated = self._ids.describe()
+        if repeated is not None:
+            typer.echo(repeated, err=True)
+        if self._remarks:
+            read = f"{counted(self._remarks)} read with a remark: see the column reason"
+            typer.echo(read, err=True)
+        place = "" if out == "-" else f" -> {out}"
+        if not self._failed:
+            typer.echo(f"{counted(self._total)} {self._verb}{place}", err=True)
+            return
+        more = f"; and {self._failed - SHOWN} more" if self._failed > SHOWN else ""
+        not_done = f"{self._failed} of {counted(self._total)} not {self._verb}"
+        typer.echo(f"{not_done}: {'; '.join(self._shown)}{more}{place}", err=True)
+        raise typer.Exit(1)
+
+
+def _track(outcomes: Iterable[Outcome], word: str) -> Iterable[Outcome]:
     if not sys.stderr.isatty():
-        return items
+        return outcomes
     from tqdm import tqdm
 
-    return tqdm(items, desc=word, unit=" rows", file=sys.stderr)
+    return tqdm(outcomes, desc=word, unit=" rows", file=sys.stderr)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -63,15 +123,3 @@ def print_evaluation(evaluation: Evaluation) -> None:
     typer.echo(f"baseline: {evaluation.baseline_name}")
     for note in evaluation.notes:
         typer.echo(note)
-
-
-def finish(verb: str, *, total: int, failed: Sequence[tuple[int, str]], out: str) -> None:
-    """Last line of a command over rows; exit code 1 where some rows were not done."""
-    place = "" if out == "-" else f" -> {out}"
-    if not failed:
-        typer.echo(f"{total} rows {verb}{place}", err=True)
-        return
-    lines = "; ".join(f"line {line}: {reason}" for line, reason in failed[:SHOWN])
-    more = f"; and {len(failed) - SHOWN} more" if len(failed) > SHOWN else ""
-    typer.echo(f"{len(failed)} of {total} rows not {verb}: {lines}{more}{place}", err=True)
-    raise typer.Exit(1)

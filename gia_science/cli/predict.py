@@ -27,10 +27,10 @@ def predict(
 
     The exit code is 0 when all rows are predicted, 1 when some are not, 2 when the request cannot be carried out.
     """
-    from gia_science.cli.output import check_choice, finish, track, use_threads
+    from gia_science.cli.output import Tally, check_choice, use_threads
     from gia_science.data.table import open_table
     from gia_science.data.writer import TableWriter, output_columns, refuse_overwrite
-    from gia_science.prediction.columns import prediction_cells, prediction_columns
+    from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
     from gia_science.prediction.model import Model
 
     truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
@@ -38,20 +38,13 @@ def predict(
     refuse_overwrite(out, [data])
     loaded = Model.load(model)
     table = open_table(data, header=header)
-    added = prediction_columns(loaded.targets)
-    columns = output_columns(table.header, added)
+    columns = output_columns(table.header, prediction_columns(loaded.targets))
     cells = prediction_cells(loaded.targets)
-    numeric = [
-        name
-        for name, plain in zip(columns[len(table.header) :], added, strict=True)
-        if "_prob_" in plain or (plain.endswith("_pred") and loaded.targets.kind == "regression")
-    ]
+    added = zip(columns[len(table.header) :], numeric_columns(loaded.targets), strict=True)
+    numeric = [name for name, is_number in added if is_number]
     results = loaded.outcomes(table, input=input, truncate=truncate)
-    total, failed = 0, []
+    tally = Tally("predicted")
     with TableWriter(out, columns, numbers=numeric) as writer:
-        for outcome in track(results, "predicted"):
+        for outcome in tally.watch(results):
             writer.write_row((*outcome.record.cells, *cells(outcome)))
-            total += 1
-            if outcome.output is None:
-                failed.append((outcome.record.line, outcome.reason))
-    finish("predicted", total=total, failed=failed, out=out)
+    tally.finish(out)

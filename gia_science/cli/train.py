@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,20 +31,23 @@ def train(
     split: Annotated[
         str | None, typer.Option(help="random, folds, or the name of a column with train/validation/test.")
     ] = None,
-    fold: Annotated[int | None, typer.Option(help="Test fold, counted from 0, of five.")] = None,
+    fold: Annotated[int | None, typer.Option(min=0, help="Test fold, counted from 0, of five.")] = None,
     bad_rows: Annotated[
-        str, typer.Option(help="stop: list rows that cannot be used and stop. drop: list and go on.")
-    ] = "stop",
+        str | None,
+        typer.Option(help="stop (default): list rows that cannot be used and stop. drop: list and go on."),
+    ] = None,
     header: Annotated[
-        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-    ] = True,
-    seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line names the columns (default: yes)."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the run.")] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting of the recipe: training.epochs=30.")
     ] = None,
     baseline: Annotated[
-        bool, typer.Option("--baseline/--no-baseline", help="Fit a random forest beside.")
-    ] = True,
+        bool | None,
+        typer.Option("--baseline/--no-baseline", help="Fit a random forest beside (default: yes)."),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
@@ -54,8 +58,7 @@ def train(
 
     gia train --task nav17 -o models/nav17
     """
-    from gia_science.cli.output import print_evaluation, use_threads
-    from gia_science.errors import RecipeError
+    from gia_science.cli.output import check_device, print_evaluation, use_threads
     from gia_science.model.folder import check_free
     from gia_science.training.api import start_recipe
     from gia_science.training.run import run
@@ -67,34 +70,59 @@ def train(
         "data.columns": column,
         "target.names": target,
         "target.kind": kind,
-        "seed": seed,
-        **_split_settings(split, fold),
-    }
-    changes = {key: value for key, value in given.items() if value is not None}
-    changes |= {
         "data.bad_rows": bad_rows,
         "data.header": header,
         "baseline": baseline,
-        **_settings(setting or []),
+        "seed": seed,
     }
-    if task is None and (data is None or target is None):
-        raise RecipeError(
-            "nothing to train on",
-            hint="name a file and --target, or a --task; gia tasks list shows those that ship",
-        )
+    changes = {key: value for key, value in given.items() if value is not None}
+    changes |= _split_settings(split, fold) | _settings(setting or [])
+    check_device(device)
+    _check_asked(task, changes)
     recipe = start_recipe(task, changes=changes)
     check_free(out, overwrite=overwrite)
     result = run(recipe, accelerator=device, jobs=use_threads(threads))
     folder = result.model.save(out, overwrite=overwrite)
     print_evaluation(result.evaluation)
-    typer.echo(f"model, report and predictions of held-out rows: {folder}/")
+    typer.echo(f"model: {folder}   report: {folder / 'README.md'}, {folder / 'report.png'}")
+    if (folder / "predictions.csv").is_file():
+        typer.echo(f"measured and predicted, row by row: {folder / 'predictions.csv'}")
+
+
+def _check_asked(task: str | None, changes: Mapping[str, Any]) -> None:
+    """Refuse a command that says too little, with what can be said."""
+    from gia_science.data.table import open_table
+    from gia_science.errors import RecipeError, Where
+
+    if task is not None:
+        return
+    file = changes.get("data.file")
+    if file is None and "data.dataset" not in changes:
+        raise RecipeError(
+            "nothing to train on",
+            hint="name a file and --target, or a --task; gia tasks list shows those that ship",
+        )
+    if file is None or "target.names" in changes:
+        return
+    table = open_table(file, header=changes.get("data.header", True))
+    hint = f"say it with --target; there are: {', '.join(table.columns)}"
+    if table.format == "fasta":
+        hint = "a FASTA file holds no measurements: train on a table with a sequence and a target column"
+    raise RecipeError("which column is to be learnt?", hint=hint, where=Where(file=table.source))
 
 
 def _split_settings(split: str | None, fold: int | None) -> dict[str, Any]:
+    from gia_science.errors import RecipeError
+
+    folds = {} if fold is None else {"split.fold": fold}
+    if split == "folds" or (split is None and folds):
+        return {"split.method": "folds", "split.column": None, **folds}
+    if folds:
+        raise RecipeError("--fold goes with --split folds", got=f"--split {split}")
     if split is None:
-        return {} if fold is None else {"split.method": "folds", "split.fold": fold}
-    if split in ("random", "folds"):
-        return {"split.method": split, "split.fold": fold}
+        return {}
+    if split == "random":
+        return {"split.method": "random", "split.column": None}
     return {"split.method": "column", "split.column": split}
 
 
@@ -109,6 +137,8 @@ def _settings(items: list[str]) -> dict[str, Any]:
         key, equals, value = item.partition("=")
         if not equals:
             raise RecipeError("a setting needs a value", got=repr(item), expected="key=value")
+        if not key.strip():
+            raise RecipeError("a setting needs a name", got=repr(item), expected="key=value")
         try:
             settings[key.strip()] = yaml.safe_load(value)
         except yaml.YAMLError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -26,7 +27,10 @@ _BINARY_FILES = {
     b"\x1f\x8b": "gzip data inside gzip data",
     b"\x89HDF": "an HDF5 file",
     b"%PDF-": "a PDF",
+    b"\x89PNG": "a picture",
 }
+# A page that asks for a login is easily saved under the name of the file behind it.
+_WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|\?xml)\b", re.IGNORECASE)
 _SAVE_AS = "save it as UTF-8 text"
 
 
@@ -90,6 +94,10 @@ def refuse_binary(head: bytes, *, source: str) -> None:
     for magic, kind in _BINARY_FILES.items():
         if head.startswith(magic):
             raise TableError("not a text file", got=kind, hint="export it as CSV", where=where)
+    if _WEB_PAGE.match(head):
+        raise TableError(
+            "not a table", got="a web page (HTML or XML)", hint="download the file itself", where=where
+        )
     if b"\0" not in head:
         return
     first = head.index(b"\0")

@@ -6,15 +6,15 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.record import Record, Table
-from gia_science.data.targets import Targets, is_missing
+from gia_science.data.targets import Targets, is_missing, named_number
 from gia_science.errors import GiaError, TableError, UnreadableInputError, Where
-from gia_science.tokens.descriptors import numeric_cell
 from gia_science.tokens.stream import Reading
 
 FloatArray = npt.NDArray[np.float64]
@@ -64,11 +64,14 @@ class Columns:
     ----------
     input : int
     numbers, targets : tuple of int
+    number_names : tuple of str
+        Names of the numeric columns, for messages.
     """
 
     input: int
     numbers: tuple[int, ...] = ()
     targets: tuple[int, ...] = ()
+    number_names: tuple[str, ...] = ()
 
     @classmethod
     def find(
@@ -79,6 +82,7 @@ class Columns:
             input=table.position(input),
             numbers=tuple(table.position(name) for name in numbers),
             targets=tuple(table.position(name) for name in targets),
+            number_names=tuple(numbers),
         )
 
 
@@ -100,10 +104,10 @@ def read_row(
         return BadRow(record.line, record.id, record.problem)
     try:
         reading = read(record.cells[columns.input])
-        numbers = np.array([numeric_cell(record.cells[index]) for index in columns.numbers], dtype=np.float64)
+        numbers = _read_numbers(record, columns=columns)
         target = np.zeros(0) if targets is None else _read_targets(record, columns=columns, targets=targets)
     except UnreadableInputError as error:
-        return BadRow(record.line, record.id, error.reason)
+        return BadRow(record.line, record.id, str(error))
     return Row(record.line, record.id, reading, numbers, target)
 
 
@@ -119,6 +123,13 @@ def read_rows(
     return [row for row in results if isinstance(row, Row)], [
         row for row in results if isinstance(row, BadRow)
     ]
+
+
+def _read_numbers(record: Record, *, columns: Columns) -> FloatArray:
+    named = zip_longest(columns.numbers, columns.number_names)
+    return np.array(
+        [named_number(record.cells[index], column=name) for index, name in named], dtype=np.float64
+    )
 
 
 def _read_targets(record: Record, *, columns: Columns, targets: Targets) -> FloatArray:
@@ -175,13 +186,13 @@ def _contradict(targets: Sequence[FloatArray]) -> bool:
 
 
 def refuse_bad_rows(bad: Sequence[BadRow], *, total: int, source: str) -> GiaError:
-    """The error that lists every row that cannot be used for training."""
-    listed = "; ".join(str(row) for row in bad)
+    """The error over the rows that cannot be used for training; all of them are listed before it."""
+    if len(bad) == total:
+        hint = "are these the right columns, and the right --domain?"
+    else:
+        hint = "all are listed above; --bad-rows drop, in Python bad_rows='drop', trains on the others"
     return TableError(
-        f"{len(bad)} of {total} rows cannot be used",
-        got=listed,
-        hint="--bad-rows drop trains on the others",
-        where=Where(file=source),
+        f"{len(bad)} of {total} rows cannot be used, the first: {bad[0]}", hint=hint, where=Where(file=source)
     )
 
 

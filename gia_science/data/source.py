@@ -13,9 +13,14 @@ from gia_science.data.record import LoadedTable, Record, Table
 from gia_science.data.table import read_table
 from gia_science.errors import RecipeError, TableError, Where
 from gia_science.settings import Strict
-from gia_science.tokens.domain import DOMAINS, guess_column, guess_domain
+from gia_science.tokens.domain import guess_column, guess_domain, readable_share, require_domain
 
 BadRows = Literal["stop", "drop"]
+
+
+LOOSE_NAMES = frozenset({"compound", "material", "molecule", "mol"})
+"""Names of input columns that hold formulas with some and SMILES with others: the content decides."""
+_SHORTEST_PEPTIDE = 5
 
 
 class DataSource(Strict):
@@ -80,7 +85,7 @@ def table_hash(table: LoadedTable) -> str:
 def resolve_input(
     table: Table, *, input: str | None, domain: str | None, texts: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """Input column and domain of a table: as asked for, by the columns' names, or by the column's content.
+    """Input column and domain of a table: as asked for, by the columns' names, and by the column's content.
 
     Parameters
     ----------
@@ -94,25 +99,56 @@ def resolve_input(
     ------
     TableError
         When the column or the domain is not clear.
+    DefinitionError
+        When there is no such domain.
     """
+    if domain is not None:
+        require_domain(domain)
     if input is not None:
-        index = table.position(input)
-        return input, domain or guess_domain(list(texts)[index :: len(table.columns)])
-    guessed = guess_column(table.columns)
-    if guessed is not None and table.format != "fasta":
-        return guessed[0], domain or guessed[1]
+        table.position(input)
+        return input, domain or _domain(table, input, texts)
     if table.format == "fasta":
         return "sequence", domain or "protein"
-    if domain is not None:
-        names = DOMAINS[domain].columns if domain in DOMAINS else ()
-        found = [column for column in table.columns if column.lower() in names]
-        if found:
-            return found[0], domain
+    guessed = guess_column(table.columns, domain=domain)
+    if guessed is not None:
+        return guessed[0], domain or _domain(table, guessed[0], texts)
     if len(table.columns) == 1:
-        return table.columns[0], domain or guess_domain(list(texts))
+        column = table.columns[0]
+        domain = domain or _domain(table, column, texts)
+        _refuse_data_as_name(table, column, domain)
+        return column, domain
     raise TableError(
         "cannot tell which column is the input",
         got=", ".join(table.columns[:20]),
         hint="say it with --input",
         where=Where(file=table.source),
+    )
+
+
+def _domain(table: Table, column: str, texts: Sequence[str]) -> str:
+    """Domain of a column by its name and its content."""
+    guessed = guess_column([column])
+    if guessed is not None and column.strip().lower() not in LOOSE_NAMES:
+        return guessed[1]
+    cells = list(texts)[table.position(column) :: len(table.columns)]
+    try:
+        return guess_domain(cells, named=guessed[1] if guessed is not None else None)
+    except TableError as error:
+        error.where = Where(file=table.source, column=column)
+        raise
+
+
+def _refuse_data_as_name(table: Table, column: str, domain: str) -> None:
+    """A file of one column without a header must not lose its first row to the header."""
+    if table.format not in ("csv", "tsv") or readable_share(domain, [column]) == 0:
+        return
+    # Many words can be read as residues; few of them stand in capitals at the head of a column.
+    if domain == "protein" and not (column.isupper() and len(column) >= _SHORTEST_PEPTIDE):
+        return
+    raise TableError(
+        "the first row looks like data",
+        got=repr(column[:80]),
+        expected="the name of the column",
+        hint="use --no-header; if it is the name, say so with --input",
+        where=Where(file=table.source, line=1),
     )

@@ -113,7 +113,7 @@ def _format(content: ByteSource, wanted: str | None) -> Format:
         raise TableError(
             f"files of type {suffix} are not read",
             expected="CSV, TSV, FASTA or Parquet",
-            hint="export it as CSV; --format csv reads it as it is",
+            hint="export it as CSV, and call it .csv",
             where=where,
         )
     return _FORMAT_OF_SUFFIX.get(suffix, "csv")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
-from gia_science.errors import RecipeError, UnreadableInputError
+from gia_science.errors import RecipeError, UnreadableInputError, Where
 from gia_science.settings import Strict
 from gia_science.tokens.descriptors import numeric_cell
 
 TaskKind = Literal["regression", "binary", "multilabel", "multiclass", "per_token"]
 """What is predicted: numbers, one or several yes/no answers, one class of many, or a class per residue."""
 
+ROUNDING = 1e-12
+"""Spread, as a share of the largest magnitude, below which a target counts as constant."""
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null"})
 """Cells, in lower case, that stand for a target that was not measured."""
 
@@ -45,21 +47,29 @@ class Targets(Strict):
         Units of the targets, ``""`` where not known.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] = Field(min_length=1)
     kind: TaskKind
     labels: tuple[str, ...] = ()
-    mean: tuple[float, ...] = ()
-    scale: tuple[float, ...] = ()
+    mean: tuple[FiniteFloat, ...] = ()
+    scale: tuple[Annotated[FiniteFloat, Field(ge=0)], ...] = ()
     units: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         count = len(self.names)
+        if len(set(self.names)) < count:
+            raise ValueError("a target is named twice")
+        if self.units and len(self.units) != count:
+            raise ValueError("targets need one unit each, or none at all")
         if self.kind == "regression":
             if len(self.mean) != count or len(self.scale) != count:
                 raise ValueError("regression targets need one mean and one scale each")
         elif len(self.labels) < 2:
             raise ValueError("classes need at least two labels")
+        if len(set(map(canonical_label, self.labels))) < len(self.labels):
+            raise ValueError("a label stands twice")
+        if self.kind == "per_token" and any(len(label) != 1 for label in self.labels):
+            raise ValueError("labels of residues are single letters")
         if self.kind in ("binary", "multilabel") and len(self.labels) != 2:
             raise ValueError("binary targets have two labels")
         if self.kind in ("binary", "multiclass", "per_token") and count != 1:
@@ -92,30 +102,44 @@ class Targets(Strict):
         Raises
         ------
         UnreadableInputError
-            For a cell that is neither a number (regression) nor a known label (classes).
+            For a cell that is neither a number (regression) nor a known label (classes); its place is the column.
         """
         assert self.kind != "per_token"
-        return np.array([self._parse_cell(cell) for cell in cells], dtype=np.float64)
+        index = {canonical_label(label): number for number, label in enumerate(self.labels)}
+        values = [self._parse_cell(cell, name, index) for cell, name in zip(cells, self.names, strict=True)]
+        return np.array(values, dtype=np.float64)
 
     def parse_tokens(self, cell: str) -> npt.NDArray[np.float64]:
         """A cell with one letter per residue to class indices ``(L,)``; ``-`` and ``?`` are missing."""
         index = {label: float(number) for number, label in enumerate(self.labels)}
         unknown = sorted(set(cell.strip()) - set(index) - {"-", "?"})
         if unknown:
-            raise UnreadableInputError(
-                "unknown label", got=", ".join(map(repr, unknown)), expected=" or ".join(self.labels)
-            )
+            raise self._unknown(", ".join(map(repr, unknown)), self.names[0])
         return np.array([index.get(letter, math.nan) for letter in cell.strip()], dtype=np.float64)
 
-    def _parse_cell(self, cell: str) -> float:
+    def _parse_cell(self, cell: str, name: str, index: Mapping[str, int]) -> float:
         if is_missing(cell):
             return math.nan
         if self.kind == "regression":
-            return numeric_cell(cell)
+            return named_number(cell, column=name)
         label = canonical_label(cell)
-        if label not in self.labels:
-            raise UnreadableInputError("unknown label", got=repr(cell), expected=" or ".join(self.labels))
-        return float(self.labels.index(label))
+        if label not in index:
+            raise self._unknown(repr(cell), name)
+        return float(index[label])
+
+    def _unknown(self, got: str, name: str) -> UnreadableInputError:
+        return UnreadableInputError(
+            "unknown label", got=got, expected=" or ".join(self.labels), where=Where(column=name)
+        )
+
+
+def named_number(cell: str, *, column: str | None) -> float:
+    """Number in a cell as `numeric_cell` reads it; the error names the column."""
+    try:
+        return numeric_cell(cell)
+    except UnreadableInputError as error:
+        error.where = Where(column=column)
+        raise
 
 
 def canonical_label(cell: str) -> str:
@@ -140,7 +164,8 @@ def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """Labels in a fixed order: numbers by size, words by alphabet; of two, a word that says no comes first."""
     distinct = set(labels)
     try:
-        ordered = sorted(distinct, key=float)
+        # Two spellings of one number must not stand in the order of a set.
+        ordered = sorted(distinct, key=lambda label: (float(label), label))
     except ValueError:
         ordered = sorted(distinct)
     if (
@@ -164,14 +189,15 @@ def infer_kind(columns: Sequence[Sequence[str]]) -> TaskKind:
     """Kind of task from the cells of its target columns, missing ones left out.
 
     Two distinct values are yes and no; more than two are numbers when at least half of the cells are written as
-    numbers, and class names otherwise.
+    numbers, and class names otherwise. Numbers with a decimal comma count as numbers here, so that they are refused
+    one by one instead of being taken for names.
     """
     known = [[cell for cell in cells if not is_missing(cell)] for cells in columns]
     distinct = [len({canonical_label(cell) for cell in cells}) for cells in known]
     if all(count <= 2 for count in distinct) and max(distinct) == 2:
         return "binary" if len(columns) == 1 else "multilabel"
     cells = [cell for column in known for cell in column]
-    if 2 * sum(map(is_number, cells)) >= len(cells):
+    if 2 * sum(is_number(cell.replace(",", ".", 1)) for cell in cells) >= len(cells):
         return "regression"
     if len(columns) > 1:
         raise RecipeError(
@@ -196,7 +222,13 @@ def find_labels(kind: TaskKind, columns: Sequence[Sequence[str]], *, names: Sequ
     cells = [cell for column in columns for cell in column if not is_missing(cell)]
     if kind == "per_token":
         return sorted_labels({letter for cell in cells for letter in cell.strip()} - {"-", "?"})
-    labels = sorted_labels(canonical_label(cell) for cell in cells)
+    # As the user writes them; where one number is written in several ways, in the plainest.
+    spellings: dict[str, set[str]] = {}
+    for cell in cells:
+        spellings.setdefault(canonical_label(cell), set()).add(cell.strip())
+    labels = sorted_labels(
+        label if len(written) > 1 else written.pop() for label, written in spellings.items()
+    )
     shown = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
     if len(labels) < 2:
         raise RecipeError(
@@ -212,11 +244,18 @@ def find_labels(kind: TaskKind, columns: Sequence[Sequence[str]], *, names: Sequ
 
 
 def fit_scaling(values: npt.NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of each target ``(n, T)`` over the rows that have it; (0, 0) where none has."""
-    mean = [
-        float(np.mean(column[known])) if (known := ~np.isnan(column)).any() else 0.0 for column in values.T
-    ]
-    scale = [
-        float(np.std(column[known])) if (known := ~np.isnan(column)).any() else 0.0 for column in values.T
-    ]
-    return tuple(mean), tuple(scale)
+    """Mean and standard deviation of each target ``(n, T)`` over the rows that have it; (0, 0) where none has.
+
+    A spread that is mere rounding is 0: the mean of equal numbers need not equal them to the last bit.
+    """
+    fitted = [_mean_and_spread(column[~np.isnan(column)]) for column in values.T]
+    return tuple(mean for mean, _ in fitted), tuple(spread for _, spread in fitted)
+
+
+def _mean_and_spread(known: npt.NDArray[np.float64]) -> tuple[float, float]:
+    unit = float(np.abs(known).max(initial=0.0))
+    if unit == 0:
+        return 0.0, 0.0
+    # In units of the largest magnitude, so that squares of huge values do not overflow.
+    mean, spread = float(np.mean(known / unit)), float(np.std(known / unit))
+    return mean * unit, spread * unit if spread > ROUNDING else 0.0

@@ -9,7 +9,8 @@ import numpy as np
 
 from gia_science.data.parquet import pyarrow_module
 from gia_science.data.record import cell_text, name_columns
-from gia_science.data.writer import TableWriter, atomic_file, output_columns
+from gia_science.data.writer import TableWriter, atomic_file, check_place, output_columns, output_format
+from gia_science.errors import TableError
 from gia_science.tokens.stream import FloatArray
 
 
@@ -48,6 +49,25 @@ def write_embeddings(
         _write_parquet(target, columns, vectors)
     else:
         _write_text(target, columns, vectors)
+
+
+def check_embedding_target(target: str | Path) -> None:
+    """Refuse a place where `write_embeddings` could not write, before there is anything to write.
+
+    Raises
+    ------
+    TableError
+        When the suffix is not known, the target is a folder, or its folder is missing.
+    """
+    if str(target) == "-":
+        return
+    if Path(target).suffix.lower() != ".npz":
+        try:
+            output_format(target)
+        except TableError as error:
+            error.expected = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet or .npz"
+            raise
+    check_place(target)
 
 
 def _write_text(target: str | Path, columns: Mapping[str, Sequence[str]], vectors: FloatArray) -> None:

@@ -57,6 +57,18 @@ def refuse_overwrite(target: str | Path, inputs: Iterable[str | Path]) -> None:
             )
 
 
+def check_place(target: str | Path) -> Path:
+    """Path that a file will be written to; raises `TableError` when it is a folder, or its folder is missing."""
+    where = Where(file=str(target))
+    # A link stays a link: what it points to is replaced.
+    final = Path(os.path.realpath(target))
+    if final.is_dir():
+        raise TableError("a folder, not a file", where=where)
+    if not final.parent.is_dir():
+        raise TableError("no such folder", got=str(final.parent), where=where)
+    return final
+
+
 @contextmanager
 def atomic_file(target: str | Path) -> Iterator[BinaryIO]:
     """Binary file that gets its name only when it is whole.
@@ -70,16 +82,11 @@ def atomic_file(target: str | Path) -> Iterator[BinaryIO]:
         When the folder is missing or cannot be written to, or the target is a folder.
     """
     where = Where(file=str(target))
-    # A link stays a link: what it points to is replaced.
-    final = Path(os.path.realpath(target))
-    if final.is_dir():
-        raise TableError("a folder, not a file", where=where)
+    final = check_place(target)
     if final.exists() and not final.is_file():
         with final.open("wb") as stream:
             yield stream
         return
-    if not final.parent.is_dir():
-        raise TableError("no such folder", got=str(final.parent), where=where)
     unfinished = final.with_name(f".{secrets.token_hex(8)}.part")
     try:
         stream = unfinished.open("xb")
@@ -138,7 +145,7 @@ class TableWriter:
         self._sink: _RowSink | None = None
 
     def __enter__(self) -> Self:
-        kind, zipped = _output_format(self._target)
+        kind, zipped = output_format(self._target)
         name = str(self._target)
         with ExitStack() as stack:
             stream = self._open(stack, zipped=zipped)
@@ -177,7 +184,7 @@ class TableWriter:
         self._stack.__exit__(kind, error, trace)
 
 
-def _output_format(target: str | Path) -> tuple[OutputFormat, bool]:
+def output_format(target: str | Path) -> tuple[OutputFormat, bool]:
     """Format, and whether it is compressed."""
     if str(target) == "-":
         return "csv", False

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.targets import Targets
+from gia_science.errors import EvaluationError
 from gia_science.evaluation.metrics import (
     METRICS,
     Score,
@@ -57,6 +58,8 @@ class Evaluation:
         What the baseline is; says why there is none where it is missing.
     notes : tuple of str
         What the reader must know: rows left out, rows seen in training.
+    left_out : int
+        Rows that could not be used.
     """
 
     kind: ScoreKind
@@ -64,9 +67,16 @@ class Evaluation:
     rows: int
     baseline_name: str = ""
     notes: tuple[str, ...] = ()
+    left_out: int = 0
 
     def score(self, metric: str | None = None, *, baseline: bool = False) -> Score:
-        """One metric, by default the primary one; the mean over targets where there are several."""
+        """One metric, by default the primary one; the mean over targets where there are several.
+
+        Raises
+        ------
+        EvaluationError
+            When there is no such metric, or no baseline where its score is asked for.
+        """
         wanted = find_metric(self.kind, metric).name if metric else primary_metric(self.kind).name
         scores = [
             score
@@ -74,6 +84,10 @@ class Evaluation:
             for score in (target.baseline if baseline else target.model)
             if score.metric == wanted
         ]
+        if not scores:
+            raise EvaluationError(
+                "there is no baseline beside this evaluation", got=self.baseline_name or None
+            )
         return scores[0] if len(scores) == 1 else mean_score(scores)
 
     @property
@@ -87,6 +101,7 @@ class Evaluation:
             "kind": self.kind,
             "rows": self.rows,
             "baseline": self.baseline_name,
+            "left_out": self.left_out,
             "notes": list(self.notes),
             "targets": [
                 {
@@ -133,6 +148,7 @@ def evaluate_predictions(
     baseline: FloatArray | None = None,
     baseline_name: str = "",
     notes: Sequence[str] = (),
+    left_out: int = 0,
     seed: int = 0,
 ) -> Evaluation:
     """Score predictions against what was measured.
@@ -148,7 +164,7 @@ def evaluate_predictions(
         As `fit_forest(...).predict` gives it.
     baseline_name : str
         What the baseline is, or why there is none.
-    notes : sequence of str
+    notes, left_out
         Kept with the evaluation.
     seed : int
         Seed of the bootstrap.
@@ -162,7 +178,14 @@ def evaluate_predictions(
         scored.append(
             TargetScores(name, model=score_task(kind, truth[:, index], ours, seed=seed), baseline=theirs)
         )
-    return Evaluation(kind, tuple(scored), rows=len(truth), baseline_name=baseline_name, notes=tuple(notes))
+    return Evaluation(
+        kind,
+        tuple(scored),
+        rows=len(truth),
+        baseline_name=baseline_name,
+        notes=tuple(notes),
+        left_out=left_out,
+    )
 
 
 def _baseline_text(target: TargetScores, metric: str) -> str:

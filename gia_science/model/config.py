@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -25,8 +25,11 @@ class NetworkConfig(Strict):
     """Architecture of `GIATransformer` and its head."""
 
     vocabulary: int = Field(ge=1, description="Number of tokens in the vocabulary.")
+    values: bool = Field(description="Whether numbers ride on tokens.")
     features: int = Field(ge=0, description="Number of features per token, F.")
-    context_buckets: tuple[int, ...] = Field(description="Size of each of the K context tables.")
+    context_buckets: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        description="Size of each of the K context tables."
+    )
     blocks: tuple[BlockConfig, ...] = Field(default=(), description="Descriptor blocks, in order.")
     kind: TaskKind = Field(description="What the head predicts.")
     outputs: int = Field(ge=1, description="Number of targets, or of classes.")
@@ -38,6 +41,9 @@ class NetworkConfig(Strict):
     attention: AttentionConfig = AttentionConfig()
     pooling: Pooling = "mean"
     dropout: float = Field(default=0.1, ge=0, lt=1, description="On residual branches and in the head.")
+    token_dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="Chance that a residue, atom or element is hidden in training."
+    )
     context_dropout: float = Field(
         default=0.2, ge=0, lt=1, description="Chance that a context is hidden in training."
     )

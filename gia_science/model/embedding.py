@@ -110,9 +110,10 @@ class StreamEmbedding(nn.Module):
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
+        self.token_dropout = config.token_dropout
         self.token = nn.Embedding(config.vocabulary, config.width)
         nn.init.normal_(self.token.weight, std=0.1)
-        self.value = ValueEmbedding(config.width)
+        self.value = ValueEmbedding(config.width) if config.values else None
         self.feature = nn.Linear(config.features, config.width, bias=False) if config.features else None
         self.context = (
             ContextEmbedding(config.context_buckets, width=config.width, dropout=config.context_dropout)
@@ -136,11 +137,15 @@ class StreamEmbedding(nn.Module):
             Descriptor tokens have no order: they stand at position 0.
         mask : (B, N + M) bool
         """
-        x = self.token(batch.ids) + self.value(batch.values)
+        x = self.token(batch.ids)
+        if self.value is not None:
+            x = x + self.value(batch.values)
         if self.feature is not None:
             x = x + self.feature(batch.features)
         if self.context is not None:
             x = x + self.context(batch.contexts)
+        if self.training and self.token_dropout > 0:
+            x = x * self._kept(batch).unsqueeze(-1)
         parts, masks = [x], [batch.mask]
         for block, numbers in zip(
             self.blocks, torch.split(batch.descriptors, self.sizes, dim=1), strict=True
@@ -151,3 +156,8 @@ class StreamEmbedding(nn.Module):
         mask = torch.cat(masks, dim=1)
         positions = nn.functional.pad(batch.positions, (0, mask.shape[1] - batch.mask.shape[1]))
         return torch.cat(parts, dim=1), positions, mask
+
+    def _kept(self, batch: Batch) -> Tensor:
+        """``(B, N)`` bool: False for residues, atoms and elements whose embedding is hidden this time."""
+        drawn = torch.rand(batch.ids.shape, device=batch.ids.device) >= self.token_dropout
+        return drawn | (batch.units < 0)

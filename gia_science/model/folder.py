@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -12,20 +12,34 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
-from safetensors import SafetensorError
-from torch import Tensor
+from pydantic import Field
 
 from gia_science.data.source import DataSource
 from gia_science.data.targets import Targets
 from gia_science.errors import DefinitionError, ModelFolderError, Where
 from gia_science.model.config import NetworkConfig
+from gia_science.model.files import checksum, read_bytes, read_json, read_text, write_json
 from gia_science.model.heads import PropertyNetwork
+from gia_science.model.weights import read_network
 from gia_science.settings import Strict, validate
 from gia_science.tokens.featurizer import Featurizer
 from gia_science.tokens.vocabulary import Vocabulary
 
 FORMAT = 1
 """Version of the folder's layout. A folder with a higher one was made by a newer release and is refused."""
+MODEL_TYPE = "gia-science"
+CONFIG = "config.json"
+CHECKED = (
+    "featurizer.json",
+    "tokenizer.json",
+    "recipe.yaml",
+    "split.json",
+    "metrics.json",
+    "model.safetensors",
+)
+"""Files whose checksums are kept in ``config.json``."""
+FILES = (CONFIG, *CHECKED, "README.md")
+"""Files that every model folder has."""
 ATTACHMENTS = ("report.png", "predictions.csv")
 """Files that may lie in the folder beside the model itself."""
 _MADE_WITH = ("gia-science", "torch", "rdkit", "pymatgen", "biopython", "numpy")
@@ -34,12 +48,13 @@ _MADE_WITH = ("gia-science", "torch", "rdkit", "pymatgen", "biopython", "numpy")
 class FolderConfig(Strict):
     """Contents of ``config.json``."""
 
-    format_version: int
-    model_type: str = "gia-science"
+    format_version: int = Field(ge=1)
+    model_type: str = MODEL_TYPE
     made_with: dict[str, str]
     data: DataSource
     network: NetworkConfig
     targets: Targets
+    checksums: dict[str, str] = Field(default_factory=dict, description="SHA-256 of the files of `CHECKED`.")
 
 
 @dataclass(frozen=True)
@@ -86,37 +101,76 @@ def save_model(model: SavedModel, folder: str | Path, *, overwrite: bool = False
     ----------
     model : SavedModel
     folder : path
+        A link is followed: what it points to is written or replaced.
     overwrite : bool, default False
         Replace an existing model folder. Anything else that exists is never replaced.
 
     Raises
     ------
     ModelFolderError
-        When the folder exists and may not be replaced.
+        When the folder exists and may not be replaced, or cannot be written.
     """
-    folder = Path(folder)
-    check_free(folder, overwrite=overwrite)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    check_free(Path(folder), overwrite=overwrite)
+    final = Path(os.path.realpath(folder))
+    unfinished = final.with_name(f".{final.name}-{secrets.token_hex(4)}.part")
     try:
-        _write_files(model, temporary)
-        temporary.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        temporary.replace(folder)
+        unfinished.mkdir(parents=True)
+        _write_files(model, unfinished)
+        _put_in_place(unfinished, final)
+    except OSError as error:
+        raise ModelFolderError(
+            "the model folder cannot be written",
+            got=error.strerror or str(error),
+            where=Where(file=str(folder)),
+        ) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return folder
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return Path(folder)
+
+
+def _put_in_place(unfinished: Path, final: Path) -> None:
+    """Give a whole folder its name. What had the name before is there until then, and comes back on failure."""
+    old = unfinished.with_suffix(".old")
+    if final.exists():
+        final.replace(old)
+    try:
+        unfinished.replace(final)
+    finally:
+        if old.exists() and not final.exists():
+            old.replace(final)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a target folder that holds something: told before any training, not after."""
+    """Refuse a target folder that holds something: told before any training, not after.
+
+    Raises
+    ------
+    ModelFolderError
+        When it exists and is no model folder, or holds files that a model folder has not, or `overwrite` is false.
+    """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    if not (folder / "config.json").is_file():
+    if not _is_ours(folder):
         raise ModelFolderError("the output exists and is not a model folder", got=str(folder))
     if not overwrite:
         raise ModelFolderError("the model folder exists", got=str(folder), hint="--overwrite replaces it")
+    foreign = sorted(path.name for path in folder.iterdir() if path.name not in (*FILES, *ATTACHMENTS))
+    if foreign:
+        raise ModelFolderError(
+            "the model folder holds other files, which would be lost",
+            got=", ".join(foreign[:5]),
+            hint="move them away first",
+            where=Where(file=str(folder)),
+        )
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds a config.json of ours, be the rest of it whole or not."""
+    try:
+        return read_json(folder / CONFIG).get("model_type") == MODEL_TYPE
+    except ModelFolderError:
+        return False
 
 
 def load_model(folder: str | Path) -> SavedModel:
@@ -133,121 +187,118 @@ def load_model(folder: str | Path) -> SavedModel:
         raise ModelFolderError("no such model folder", got=str(folder))
     config = _read_config(folder)
     featurizer = _read_featurizer(folder)
-    network = PropertyNetwork(config.network)
-    _load_weights(network, folder / "model.safetensors")
-    return SavedModel(
+    _check_fit(config, featurizer, where=Where(file=str(folder / CONFIG)))
+    network = read_network(config.network, folder / "model.safetensors")
+    saved = SavedModel(
         network=network.eval(),
         targets=config.targets,
         featurizer=featurizer,
         data=config.data,
-        recipe=_read_text(folder / "recipe.yaml"),
-        split=_read_json(folder / "split.json"),
-        metrics=_read_json(folder / "metrics.json"),
-        card=_read_text(folder / "README.md"),
-        attachments={name: (folder / name).read_bytes() for name in ATTACHMENTS if (folder / name).is_file()},
+        recipe=read_text(folder / "recipe.yaml"),
+        split=read_json(folder / "split.json"),
+        metrics=read_json(folder / "metrics.json"),
+        card=read_text(folder / "README.md"),
+        attachments={name: read_bytes(folder / name) for name in ATTACHMENTS if (folder / name).is_file()},
     )
+    _check_sums(config, folder)
+    return saved
 
 
 def _write_files(model: SavedModel, folder: Path) -> None:
+    write_json(folder / "featurizer.json", model.featurizer.to_json())
+    (folder / "tokenizer.json").write_text(model.featurizer.tokenizer.vocabulary.raw, encoding="utf-8")
+    (folder / "recipe.yaml").write_text(model.recipe, encoding="utf-8")
+    write_json(folder / "split.json", model.split)
+    write_json(folder / "metrics.json", model.metrics)
+    (folder / "README.md").write_text(model.card, encoding="utf-8")
+    for name, content in model.attachments.items():
+        assert name in ATTACHMENTS
+        (folder / name).write_bytes(content)
+    weights = {name: value.detach().cpu().contiguous() for name, value in model.network.state_dict().items()}
+    # Written as bytes: `save_file` makes files that only their owner can read.
+    (folder / "model.safetensors").write_bytes(safetensors.torch.save(weights, metadata={"format": "pt"}))
     config = FolderConfig(
         format_version=FORMAT,
         made_with={name: installed for name in _MADE_WITH if (installed := _version(name))},
         data=model.data,
         network=model.network.config,
         targets=model.targets,
+        checksums={name: checksum(folder / name) for name in CHECKED},
     )
-    _write_json(folder / "config.json", config.model_dump(mode="json"))
-    _write_json(folder / "featurizer.json", model.featurizer.to_json())
-    (folder / "tokenizer.json").write_text(model.featurizer.tokenizer.vocabulary.raw, encoding="utf-8")
-    (folder / "recipe.yaml").write_text(model.recipe, encoding="utf-8")
-    _write_json(folder / "split.json", model.split)
-    _write_json(folder / "metrics.json", model.metrics)
-    (folder / "README.md").write_text(model.card, encoding="utf-8")
-    for name, content in model.attachments.items():
-        assert name in ATTACHMENTS
-        (folder / name).write_bytes(content)
-    weights = {name: value.detach().cpu().contiguous() for name, value in model.network.state_dict().items()}
-    safetensors.torch.save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    write_json(folder / CONFIG, config.model_dump(mode="json"))
 
 
 def _read_config(folder: Path) -> FolderConfig:
-    path = folder / "config.json"
-    data = _read_json(path)
+    path = folder / CONFIG
+    data = read_json(path)
     where = Where(file=str(path))
-    if data.get("model_type") != "gia-science":
+    if data.get("model_type") != MODEL_TYPE:
         raise ModelFolderError(
             "not a model folder of gia-science", got=repr(data.get("model_type")), where=where
         )
     made = data.get("format_version")
-    if not isinstance(made, int) or made > FORMAT:
+    if isinstance(made, int) and made > FORMAT:
         raise ModelFolderError(
             "the folder's format is newer than this release",
-            got=repr(made),
+            got=str(made),
             expected=f"at most {FORMAT}",
             hint="update gia-science",
             where=where,
         )
-    return validate(FolderConfig, data, error=ModelFolderError, what="config.json", where=where)
+    return validate(FolderConfig, data, error=ModelFolderError, what=CONFIG, where=where)
 
 
 def _read_featurizer(folder: Path) -> Featurizer:
-    vocabulary = Vocabulary.load(folder / "tokenizer.json") if (folder / "tokenizer.json").is_file() else None
-    if vocabulary is None:
+    """Tokenizer and descriptors; whatever is wrong with them is wrong with the folder."""
+    name = "tokenizer.json"
+    try:
+        read_json(folder / name)  # what is no JSON at all is told like that of other files
+        vocabulary = Vocabulary.parse(read_text(folder / name))
+        name = "featurizer.json"
+        return Featurizer.from_json(read_json(folder / name), vocabulary=vocabulary)
+    except DefinitionError as error:
         raise ModelFolderError(
-            "the folder is incomplete", got="no tokenizer.json", where=Where(file=str(folder))
-        )
-    path = folder / "featurizer.json"
-    try:
-        return Featurizer.from_json(_read_json(path), vocabulary=vocabulary)
-    except (DefinitionError, KeyError, TypeError) as error:
-        raise ModelFolderError("damaged", got=str(error), where=Where(file=str(path))) from error
-
-
-def _load_weights(network: PropertyNetwork, path: Path) -> None:
-    where = Where(file=str(path))
-    try:
-        found: dict[str, Tensor] = safetensors.torch.load_file(path)
-    except FileNotFoundError as error:
-        raise ModelFolderError("the folder is incomplete", got=f"no {path.name}", where=where) from error
-    except (SafetensorError, OSError) as error:
-        raise ModelFolderError("damaged weights", got=str(error), where=where) from error
-    wanted = network.state_dict()
-    problems = [f"{name} is missing" for name in wanted if name not in found]
-    problems += [f"{name} is not known" for name in found if name not in wanted]
-    problems += [
-        f"{name} has shape {tuple(found[name].shape)}, not {tuple(wanted[name].shape)}"
-        for name in wanted
-        if name in found and found[name].shape != wanted[name].shape
-    ]
-    if problems:
-        more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-        raise ModelFolderError("the weights do not fit config.json", got=problems[0] + more, where=where)
-    network.load_state_dict(found)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ModelFolderError(
-            "the folder is incomplete", got=f"no {path.name}", where=Where(file=str(path))
+            error.what,
+            got=error.got,
+            expected=error.expected,
+            hint=error.hint,
+            where=Where(str(folder / name)),
         ) from error
-    except UnicodeDecodeError as error:
-        raise ModelFolderError("damaged: not text", where=Where(file=str(path))) from error
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(_read_text(path))
-    except json.JSONDecodeError as error:
-        raise ModelFolderError("damaged: not JSON", got=str(error), where=Where(file=str(path))) from error
-    if not isinstance(data, dict):
-        raise ModelFolderError("damaged", expected="a JSON object", where=Where(file=str(path)))
-    return data
+def _check_fit(config: FolderConfig, featurizer: Featurizer, *, where: Where) -> None:
+    """Hold the sizes in config.json against the tokenizer, the descriptors and the targets beside it."""
+    network, tokenizer, targets = config.network, featurizer.tokenizer, config.targets
+    pairs: dict[str, tuple[object, object]] = {
+        "vocabulary": (network.vocabulary, len(tokenizer.vocabulary)),
+        "features": (network.features, len(tokenizer.feature_names)),
+        "context_buckets": (network.context_buckets, tokenizer.context_buckets),
+        "blocks": (
+            [(block.name, block.size) for block in network.blocks],
+            [(block.name, block.size) for block in featurizer.blocks if block.size],
+        ),
+        "kind": (network.kind, targets.kind),
+        "outputs": (network.outputs, targets.outputs),
+    }
+    for name, (got, expected) in pairs.items():
+        if got != expected:
+            raise ModelFolderError(
+                f"network.{name} of {CONFIG} does not fit the other files",
+                got=str(got),
+                expected=str(expected),
+                where=where,
+            )
 
 
-def _write_json(path: Path, data: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+def _check_sums(config: FolderConfig, folder: Path) -> None:
+    """Find damage that leaves a file readable, such as a digit or a weight that changed."""
+    changed = [
+        name for name in CHECKED if config.checksums.get(name, "") not in ("", checksum(folder / name))
+    ]
+    if changed:
+        raise ModelFolderError(
+            "files changed since the model was saved", got=", ".join(changed), where=Where(file=str(folder))
+        )
 
 
 def _version(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +11,8 @@ from gia_science.data.targets import Targets
 from gia_science.prediction.outcomes import Outcome
 
 DIGITS = 6
-"""Significant digits of a predicted number: what single precision holds."""
+"""Significant digits of a network's output: what single precision holds."""
+_MOST_DIGITS = 15
 
 
 def prediction_columns(targets: Targets) -> tuple[str, ...]:
@@ -23,6 +25,17 @@ def prediction_columns(targets: Targets) -> tuple[str, ...]:
         elif targets.kind == "multiclass":
             names.extend(f"{target}_prob_{label}" for label in targets.labels)
     return (*names, "status", "reason")
+
+
+def numeric_columns(targets: Targets) -> tuple[bool, ...]:
+    """Which of `prediction_columns` hold numbers: values and probabilities, not labels."""
+    if targets.kind == "per_token":
+        of_target: tuple[bool, ...] = (False,)
+    elif targets.kind == "regression":
+        of_target = (True,)
+    else:
+        of_target = (False, *(True,) * (len(targets.labels) if targets.kind == "multiclass" else 1))
+    return (*of_target * len(targets.names), False, False)
 
 
 def prediction_cells(targets: Targets) -> Callable[[Outcome], tuple[str, ...]]:
@@ -40,7 +53,10 @@ def _values(targets: Targets, outcome: Outcome) -> tuple[str, ...]:
     assert outcome.output is not None
     output = targets.decode(outcome.output)
     if targets.kind == "regression":
-        return tuple(number_text(value) for value in output)
+        return tuple(
+            number_text(value, digits=_digits(value, scale))
+            for value, scale in zip(output.tolist(), targets.scale, strict=True)
+        )
     if targets.kind in ("binary", "multilabel"):
         return tuple(
             text for value in output for text in (targets.labels[int(value >= 0.5)], number_text(value))
@@ -50,15 +66,25 @@ def _values(targets: Targets, outcome: Outcome) -> tuple[str, ...]:
     return (_label_text(targets, outcome),)
 
 
-def number_text(value: float) -> str:
-    """A number with the digits that single precision holds."""
-    return f"{value:.{DIGITS}g}"
+def number_text(value: float, *, digits: int = DIGITS) -> str:
+    """A number with some significant digits, by default those that single precision holds."""
+    return f"{value:.{digits}g}"
+
+
+def _digits(value: float, scale: float) -> int:
+    """Digits that write a scaled output to its own precision, far from 0 as it may stand in the target's units."""
+    if scale == 0:
+        return _MOST_DIGITS
+    if value == 0 or not math.isfinite(value):
+        return DIGITS
+    beyond = math.ceil(math.log10(abs(value)) - math.log10(scale))
+    return min(DIGITS + max(0, beyond), _MOST_DIGITS)
 
 
 def _label_text(targets: Targets, outcome: Outcome) -> str:
-    """One label per residue of the input as the user wrote it, ``-`` where a residue was left out."""
+    """One label per letter of the input as the user wrote it, ``-`` where a letter was left out or cut off."""
     assert outcome.output is not None
     assert outcome.units is not None
-    letters = np.full(int(outcome.units.max(initial=-1)) + 1, "-", dtype=object)
+    letters = np.full(outcome.length, "-", dtype=object)
     letters[outcome.units] = [targets.labels[index] for index in outcome.output.argmax(axis=1)]
     return "".join(letters)

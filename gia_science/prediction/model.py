@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -18,7 +20,7 @@ from gia_science.data.writer import output_columns
 from gia_science.errors import EvaluationError, TableError, Where
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.folder import SavedModel, load_model, save_model
-from gia_science.prediction.columns import prediction_cells, prediction_columns
+from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
 from gia_science.prediction.forward import embed_examples, predict_examples
 from gia_science.prediction.outcomes import Outcome, outcomes
 from gia_science.prediction.reference import forest_beside
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     Data: TypeAlias = str | Path | Iterable[str] | "pd.Series[Any]" | pd.DataFrame | Table
 
 FloatArray = npt.NDArray[np.float64]
+logger = logging.getLogger("gia_science")
 
 
 class Model:
@@ -96,17 +99,16 @@ class Model:
         import pandas as pd
 
         table = as_table(data)
-        added = prediction_columns(self.targets)
-        names = output_columns(table.columns, added)
+        names = output_columns(table.columns, prediction_columns(self.targets))
         cells = prediction_cells(self.targets)
         rows = [
             (*outcome.record.cells, *cells(outcome))
             for outcome in self.outcomes(table, input=input, truncate=truncate)
         ]
         frame = pd.DataFrame(rows, columns=list(names))
-        for name, plain in zip(names[len(table.columns) :], added, strict=True):
-            if "_prob_" in plain or (plain.endswith("_pred") and self.targets.kind == "regression"):
-                frame[name] = pd.to_numeric(frame[name])
+        for name, numeric in zip(names[len(table.columns) :], numeric_columns(self.targets), strict=True):
+            if numeric:
+                frame[name] = pd.to_numeric(frame[name]).astype(np.float64)
         if isinstance(data, pd.DataFrame | pd.Series):
             frame.index = data.index
         return frame
@@ -166,6 +168,8 @@ class Model:
                 got=str(bad[0]) if bad else "an empty table",
                 where=Where(table.source),
             )
+        for row in bad:
+            logger.warning("not scored: %s", row)
         examples = [saved.featurizer.example(row.reading, numbers=row.numbers.tolist()) for row in rows]
         outputs = predict_examples(saved.network, examples, kind=self.targets.kind)
         notes = self._notes([row.reading.identity for row in rows], bad=len(bad))
@@ -177,7 +181,12 @@ class Model:
                 ]
             )
             return evaluate_predictions(
-                self.targets, truth=truth[:, None], prediction=np.concatenate(outputs), notes=notes
+                self.targets,
+                truth=truth[:, None],
+                prediction=np.concatenate(outputs),
+                baseline_name="none for labels of residues",
+                notes=notes,
+                left_out=len(bad),
             )
         theirs, name = forest_beside(saved, rows, jobs=jobs) if baseline else (None, "not asked for")
         return evaluate_predictions(
@@ -187,6 +196,7 @@ class Model:
             baseline=theirs,
             baseline_name=name,
             notes=notes,
+            left_out=len(bad),
         )
 
     def outcomes(
@@ -224,14 +234,17 @@ class Model:
         )
 
     def _notes(self, identities: list[str], *, bad: int) -> list[str]:
-        trained = set(self.saved.split.get("identities", {}).get("train", ()))
+        # Validation rows count as well: they chose the epoch, and the baseline is fitted on them.
+        parts = self.saved.split.get("identities", {})
+        trained = {*parts.get("train", ()), *parts.get("validation", ())}
         seen = sum(identity_hash(identity) in trained for identity in identities)
-        notes = [f"{bad} rows cannot be read and are left out"] if bad else []
-        return notes + (
-            [f"{seen} of {len(identities)} rows were in the training data: the scores flatter"]
-            if seen
-            else []
-        )
+        notes = []
+        if bad:
+            left_out = "row cannot be read and is" if bad == 1 else "rows cannot be read and are"
+            notes.append(f"{bad} {left_out} left out")
+        if seen:
+            notes.append(f"{seen} of {len(identities)} rows were in the training data: the scores flatter")
+        return notes
 
 
 def as_table(data: Data) -> Table:
@@ -244,10 +257,18 @@ def as_table(data: Data) -> Table:
     """
     if isinstance(data, Table):
         return data
-    if isinstance(data, str) and data != "-" and not Path(data).exists():
-        raise TableError("no such file", got=repr(data), hint="a single input goes in a list, as in [text]")
+    # `Path.exists` raises for a text that is too long for a name, as a sequence may be.
+    if isinstance(data, str) and data != "-" and not os.path.exists(data):  # noqa: PTH110
+        shown = data if len(data) <= 80 else data[:80] + "..."
+        raise TableError("no such file", got=repr(shown), hint="a single input goes in a list, as in [text]")
     if isinstance(data, str | Path):
         return open_table(data)
     if hasattr(data, "columns"):
         return table_from_frame(cast("pd.DataFrame", data))
+    if isinstance(data, Mapping) or not isinstance(data, Iterable):
+        raise TableError(
+            "cannot read inputs from this",
+            got=type(data).__name__,
+            expected="a path, a list of texts, a Series or a DataFrame",
+        )
     return table_from_texts(data, column=str(getattr(data, "name", None) or "input"))

@@ -32,13 +32,16 @@ class Outcome:
     reason : str
         Why there is no output, or what was assumed to make it.
     units : (L,) int64 or None
-        For each residue, atom or element of the output its place in the input.
+        Of an output per residue, the place of each residue in the text of the input; None for other outputs.
+    length : int
+        Number of characters of the text of the input, blanks around it stripped.
     """
 
     record: Record
     output: FloatArray | None
     reason: str = ""
     units: npt.NDArray[np.int64] | None = None
+    length: int = 0
 
     @property
     def status(self) -> str:
@@ -81,27 +84,39 @@ def outcomes(
 def _window(
     window: Sequence[Record], *, columns: Columns, featurizer: Featurizer, compute: Compute, truncate: bool
 ) -> Iterator[Outcome]:
-    texts: dict[tuple[str, ...], Row | BadRow] = {}
+    # Equal cells are read once, equal things computed once, however they are written.
+    read: dict[tuple[str, ...], Row | BadRow] = {}
     examples: dict[tuple[str, bytes], Example] = {}
     results: list[Row | BadRow] = []
     for record in window:
-        key = (record.problem or "", *(record.cells[index] for index in (columns.input, *columns.numbers)))
-        if key not in texts:
-            texts[key] = read_row(
+        cells = (record.problem or "", *(record.cells[index] for index in (columns.input, *columns.numbers)))
+        if cells not in read:
+            result = read_row(
                 record, columns=columns, read=lambda text: featurizer.read(text, truncate=truncate)
             )
-        result = texts[key]
-        results.append(result)
-        if isinstance(result, Row) and _key(result) not in examples:
-            examples[_key(result)] = featurizer.example(result.reading, numbers=result.numbers.tolist())
+            read[cells] = result
+            if isinstance(result, Row) and _key(result) not in examples:
+                examples[_key(result)] = featurizer.example(result.reading, numbers=result.numbers.tolist())
+        results.append(read[cells])
     computed = dict(zip(examples, compute(list(examples.values())), strict=True))
     for record, result in zip(window, results, strict=True):
         if isinstance(result, BadRow):
             yield Outcome(record, None, reason=result.reason)
         else:
-            units = examples[_key(result)].stream.units
-            notes = "; ".join(result.reading.notes)
-            yield Outcome(record, computed[_key(result)], reason=notes, units=units[units >= 0])
+            output = computed[_key(result)]
+            yield Outcome(
+                record,
+                output,
+                reason="; ".join(result.reading.notes),
+                units=_units(featurizer, result) if output.ndim > 1 else None,
+                length=len(record.cells[columns.input].strip()),
+            )
+
+
+def _units(featurizer: Featurizer, row: Row) -> npt.NDArray[np.int64]:
+    """Places of the residues in this row's own text: one thing can be written with other gaps and blanks."""
+    units = featurizer.tokens(row.reading).units
+    return units[units >= 0]
 
 
 def _key(row: Row) -> tuple[str, bytes]:

@@ -45,7 +45,7 @@ def forest_beside(saved: SavedModel, rows: Sequence[Row], *, jobs: int = 1) -> t
         train = training_rows(saved)
     except GiaError as error:
         return None, f"none: the training data cannot be read again ({error})"
-    if train is None:
+    if not train:
         return None, "none: the training data has changed or was not a file"
     domain = saved.featurizer.tokenizer.domain
     return forest_prediction(domain, saved.targets, train=train, test=rows, jobs=jobs), FOREST[domain]
@@ -53,12 +53,11 @@ def forest_beside(saved: SavedModel, rows: Sequence[Row], *, jobs: int = 1) -> t
 
 def training_rows(saved: SavedModel) -> list[Row] | None:
     """Training and validation rows of a model, read again; None when the data is not what it was."""
-    if saved.data.dataset is None and saved.data.file is None:
+    if saved.data.input is None or (saved.data.dataset is None and saved.data.file is None):
         return None
     table = open_source(saved.data)
     if table_hash(table) != saved.data.sha256:
         return None
-    assert saved.data.input is not None
     columns = Columns.find(
         table, input=saved.data.input, numbers=saved.featurizer.source.columns, targets=saved.targets.names
     )

@@ -47,6 +47,13 @@ DOMAINS: Mapping[str, Domain] = {
 }
 
 
+def require_domain(domain: str) -> None:
+    """Raise `DefinitionError`, with the nearest name, unless there is such a domain."""
+    if domain not in DOMAINS:
+        known = suggestion(domain, DOMAINS) or f"there are: {', '.join(DOMAINS)}"
+        raise DefinitionError("unknown domain", got=repr(domain), hint=known)
+
+
 def make_tokenizer(
     domain: str, *, options: Mapping[str, object] | None = None, vocabulary: Vocabulary | None = None
 ) -> DomainTokenizer[Any]:
@@ -61,19 +68,25 @@ def make_tokenizer(
     vocabulary : Vocabulary, optional
         A stored vocabulary; by default the one that ships with the package.
     """
-    if domain not in DOMAINS:
-        known = suggestion(domain, DOMAINS) or f"there are: {', '.join(DOMAINS)}"
-        raise DefinitionError("unknown domain", got=repr(domain), hint=known)
+    require_domain(domain)
     entry = DOMAINS[domain]
     checked = validate(entry.options, options or {}, error=DefinitionError, what=f"the {domain} options")
     return entry.tokenizer(checked, vocabulary=vocabulary)
 
 
-def guess_column(columns: Sequence[str]) -> tuple[str, str] | None:
-    """Input column and its domain from the columns' names; None where no name, or more than one domain, fits."""
+def guess_column(columns: Sequence[str], *, domain: str | None = None) -> tuple[str, str] | None:
+    """Input column and its domain from the columns' names; None where no name, or more than one domain, fits.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    domain : str, optional
+        Look for a column of this domain only.
+    """
     found = [
         (column, name)
         for name, entry in DOMAINS.items()
+        if domain in (None, name)
         for wanted in entry.columns
         for column in columns
         if column.strip().lower().replace(" ", "_") == wanted
@@ -94,12 +107,20 @@ def readable_share(domain: str, texts: Sequence[str]) -> float:
     return readable / len(texts) if texts else 0.0
 
 
-def guess_domain(texts: Sequence[str]) -> str:
+def guess_domain(texts: Sequence[str], *, named: str | None = None) -> str:
     """Domain of a column from its content.
 
     The domain that reads the largest share of the texts is taken when it reads at least half of them. Short texts
     of capital letters can be read in several ways (``CCN`` is a peptide and a molecule): where two domains read
     nearly as much, the choice is the user's.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Cells of the column.
+    named : str, optional
+        Domain that the column's name speaks of. It holds unless it reads less than half of the texts and another
+        domain clearly reads them: ``compound`` may head formulas or SMILES.
 
     Raises
     ------
@@ -107,10 +128,14 @@ def guess_domain(texts: Sequence[str]) -> str:
         When no domain, or more than one, fits.
     """
     sample = [text for text in texts if text.strip()][:200]
+    if named is not None and (not sample or readable_share(named, sample) >= 0.5):
+        return named
     shares = {name: readable_share(name, sample) for name in DOMAINS}
     ranked = sorted(shares, key=lambda name: -shares[name])
     best, second = ranked[0], ranked[1]
     told = ", ".join(f"{name} reads {shares[name]:.0%}" for name in ranked)
     if shares[best] < 0.5 or shares[best] - shares[second] < 0.1:
+        if named is not None:
+            return named
         raise TableError("cannot tell what the input column holds", got=told, hint="say it with --domain")
     return best

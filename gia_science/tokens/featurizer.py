@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from gia_science.errors import DefinitionError, UnreadableInputError
+from gia_science.settings import Strict, validate
 from gia_science.tokens.descriptors import DescriptorProvider, DescriptorScaling, provider
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.stream import FloatArray, Reading, TokenStream
@@ -38,6 +39,21 @@ class Example:
 
     def __len__(self) -> int:
         return len(self.stream)
+
+
+class _StoredBlock(Strict):
+    name: str
+    scaling: dict[str, Any]
+
+
+class _Stored(Strict):
+    """What `Featurizer.to_json` gives."""
+
+    domain: str
+    options: dict[str, Any]
+    max_length: int = Field(ge=1)
+    columns: tuple[str, ...]
+    blocks: tuple[_StoredBlock, ...]
 
 
 @dataclass(frozen=True)
@@ -94,6 +110,11 @@ class Featurizer:
         One per block of `source`.
     max_length : int
         Longest input accepted, in residues, atoms or elements.
+
+    Raises
+    ------
+    DefinitionError
+        When descriptors are of another domain than the tokenizer, or other ones than the scalings were learnt from.
     """
 
     def __init__(
@@ -105,6 +126,13 @@ class Featurizer:
         max_length: int,
     ) -> None:
         assert len(scalings) == len(source.blocks)
+        for item in source.providers:
+            if item.domain != tokenizer.domain:
+                raise DefinitionError(
+                    f"the descriptors {item.name} are of another domain",
+                    got=item.domain,
+                    expected=tokenizer.domain,
+                )
         self.tokenizer = tokenizer
         self.source = source
         self.max_length = max_length
@@ -161,10 +189,14 @@ class Featurizer:
         respell : numpy.random.Generator, optional
             Draw another spelling of the same thing.
         """
+        raw = self.source.compute(reading, numbers) if raw is None else raw
+        return Example(stream=self.tokens(reading, respell=respell), descriptors=self.scale(raw))
+
+    def tokens(self, reading: Reading[Any], *, respell: np.random.Generator | None = None) -> TokenStream:
+        """Tokens of a reading, up to the longest input; those of another spelling when `respell` is given."""
         tokenizer = self.tokenizer
         stream = tokenizer.encode(reading) if respell is None else tokenizer.respell(reading, respell)
-        raw = self.source.compute(reading, numbers) if raw is None else raw
-        return Example(stream=cut(stream, units=self.max_length), descriptors=self.scale(raw))
+        return cut(stream, units=self.max_length)
 
     def scale(self, raw: Sequence[npt.NDArray[np.float64]]) -> FloatArray:
         """Scaled descriptors ``(D,)`` of one row from its raw ones."""
@@ -183,19 +215,22 @@ class Featurizer:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], *, vocabulary: Vocabulary) -> Featurizer:
-        """Inverse of `to_json`; unknown or missing keys raise `DefinitionError`."""
-        expected = {"domain", "options", "max_length", "columns", "blocks"}
-        if set(data) != expected:
+        """Inverse of `to_json`; anything that `to_json` does not write raises `DefinitionError`."""
+        stored = validate(_Stored, data, error=DefinitionError, what="the featurizer")
+        names = [block.name for block in stored.blocks]
+        source = DescriptorSource(
+            providers=[name for name in names if name != COLUMNS_BLOCK], columns=stored.columns
+        )
+        wanted = [name for name, _ in source.blocks]
+        if names != wanted:
             raise DefinitionError(
-                "wrong keys", got=json.dumps(sorted(data)), expected=json.dumps(sorted(expected))
+                "descriptor blocks do not fit the columns", got=", ".join(names), expected=", ".join(wanted)
             )
-        scalings = [DescriptorScaling.from_json(block["scaling"]) for block in data["blocks"]]
-        providers = [block["name"] for block in data["blocks"] if block["name"] != COLUMNS_BLOCK]
         return cls(
-            make_tokenizer(data["domain"], options=data["options"], vocabulary=vocabulary),
-            source=DescriptorSource(providers=providers, columns=data["columns"]),
-            scalings=scalings,
-            max_length=data["max_length"],
+            make_tokenizer(stored.domain, options=stored.options, vocabulary=vocabulary),
+            source=source,
+            scalings=[DescriptorScaling.from_json(block.scaling) for block in stored.blocks],
+            max_length=stored.max_length,
         )
 
 
@@ -219,18 +254,22 @@ def read_within(
 
 
 def cut(stream: TokenStream, *, units: int) -> TokenStream:
-    """The stream up to its first `units` residues, atoms or elements; its last special token stays."""
+    """The stream up to its first `units` residues, atoms or elements; its last special token moves up to them."""
     beyond = np.flatnonzero(np.cumsum(stream.units >= 0) > units)
     if not len(beyond):
         return stream
     keep = np.arange(len(stream)) < beyond[0]
-    keep[-1] |= stream.units[-1] < 0
+    closing = bool(stream.units[-1] < 0)
+    keep[-1] |= closing
+    positions = stream.positions[keep]
+    if closing:
+        positions[-1] = stream.positions[beyond[0]]
     index = np.cumsum(keep) - 1
     edges = keep[stream.edges].all(axis=1)
     return TokenStream(
         ids=stream.ids[keep],
         values=stream.values[keep],
-        positions=stream.positions[keep],
+        positions=positions,
         features=stream.features[keep],
         contexts=stream.contexts[keep],
         edges=index[stream.edges[edges]],

@@ -24,8 +24,8 @@ class Reading(Generic[ParsedT]):
         Canonical form. Two texts with one identity are the same thing: they get the same prediction
         and never stand on both sides of a split.
     parsed : ParsedT
-        What tokens and descriptors are made from: the residues (`str`), the molecule (`rdkit.Chem.Mol`)
-        or the element fractions (`dict[str, float]`).
+        What tokens and descriptors are made from: the residues (`ProteinSequence`), the molecule
+        (`rdkit.Chem.Mol`) or the element fractions (`dict[str, float]`).
     length : int
         Number of residues, atoms or elements.
     notes : tuple of str

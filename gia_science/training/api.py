@@ -27,7 +27,7 @@ def train(
     input: str | None = None,
     domain: str | None = None,
     columns: Sequence[str] = (),
-    bad_rows: str = "stop",
+    bad_rows: str | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -49,8 +49,8 @@ def train(
         ``"protein"``, ``"smiles"`` or ``"composition"``; recognised where not given.
     columns : sequence of str
         Numeric columns that go in beside the input, such as a temperature.
-    bad_rows : {"stop", "drop"}
-        What to do when rows cannot be used. All of them are listed either way.
+    bad_rows : {"stop", "drop"}, optional
+        What to do when rows cannot be used: stop, unless a recipe says otherwise. All of them are listed either way.
     settings : mapping, optional
         Any other setting of a recipe by its dotted name: ``{"training.epochs": 30, "seed": 1}``.
     out : path, optional
@@ -71,7 +71,7 @@ def train(
         A `ValueError` that says in one line what is wrong, where, and what to do.
     """
     table: LoadedTable | None = None
-    changes: dict[str, Any] = {"data.bad_rows": bad_rows}
+    changes: dict[str, Any] = {}
     if isinstance(data, str | Path):
         changes["data.file"] = str(data)
     elif data is not None:
@@ -80,7 +80,12 @@ def train(
                 "cannot train on this", got=type(data).__name__, expected="a path or a DataFrame"
             )
         table = table_from_frame(data)
-    given = {"data.input": input, "data.domain": domain, "data.columns": list(columns) or None}
+    given: dict[str, Any] = {
+        "data.input": input,
+        "data.domain": domain,
+        "data.columns": list(columns) or None,
+        "data.bad_rows": bad_rows,
+    }
     if target is not None:
         given["target.names"] = [target] if isinstance(target, str) else list(target)
     changes |= {key: value for key, value in given.items() if value is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import Callback, EarlyStopping
+from pytorch_lightning.callbacks import Callback, EarlyStopping, RichProgressBar
 
 from gia_science.model.config import NetworkConfig
 from gia_science.model.heads import PropertyNetwork
@@ -72,13 +73,19 @@ def fit_network(
     """
     with torch.random.fork_rng(), quiet_lightning():
         torch.manual_seed(seed)
-        module = PropertyModule(config, optimizer=optimizer, steps=optimizer.epochs * data.steps_per_epoch)
+        epochs = max(optimizer.epochs, math.ceil(optimizer.min_steps / data.steps_per_epoch))
+        module = PropertyModule(config, optimizer=optimizer, steps=epochs * data.steps_per_epoch)
         best = BestWeights()
         callbacks: list[Callback] = [best]
         if validate:
-            callbacks.append(EarlyStopping(monitor="val_loss", patience=optimizer.patience))
+            patience = max(1, round(optimizer.patience * epochs))
+            callbacks.append(EarlyStopping(monitor="val_loss", patience=patience))
+        drawn = sys.stderr.isatty() if progress is None else progress
+        if drawn:
+            # Lightning's own goes to standard output, into the user's file.
+            callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
         trainer = pl.Trainer(
-            max_epochs=optimizer.epochs,
+            max_epochs=epochs,
             accelerator=accelerator,
             devices=1,
             callbacks=[*callbacks, weight_average(optimizer.ema)],
@@ -88,7 +95,7 @@ def fit_network(
             logger=False,
             enable_checkpointing=False,
             enable_model_summary=False,
-            enable_progress_bar=sys.stderr.isatty() if progress is None else progress,
+            enable_progress_bar=drawn,
             log_every_n_steps=1,
         )
         trainer.fit(module, datamodule=data)

@@ -88,7 +88,7 @@ class PropertyModule(pl.LightningModule):
             {"params": decayed, "weight_decay": recipe.weight_decay},
             {"params": others, "weight_decay": 0.0},
         ]
-        optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98))
+        optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98), fused=True)
         warmup = max(1, round(recipe.warmup * self.steps))
 
         def factor(step: int) -> float:

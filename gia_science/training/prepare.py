@@ -22,17 +22,28 @@ from gia_science.data.rows import (
 )
 from gia_science.data.source import open_source, resolve_input, table_hash
 from gia_science.data.split import Split, column_split, fold_split, random_split
-from gia_science.data.targets import Targets, TaskKind, find_labels, infer_kind
-from gia_science.errors import RecipeError, TableError, Where
+from gia_science.data.targets import Targets, TaskKind, find_labels, infer_kind, is_missing, is_number
+from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where, counted
 from gia_science.settings import validate
-from gia_science.tokens.descriptors import DOMAIN_DEFAULTS
-from gia_science.tokens.domain import DOMAINS, make_tokenizer
-from gia_science.tokens.featurizer import read_within
+from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
+from gia_science.tokens.domain import DOMAINS, guess_column, make_tokenizer, require_domain
+from gia_science.tokens.stream import Reading
 from gia_science.tokens.tokenizer import DomainTokenizer
+from gia_science.training.notices import (
+    tell_bad,
+    tell_duplicates,
+    tell_missing,
+    tell_notes,
+    tell_repeated_ids,
+)
 from gia_science.training.recipe import Recipe
 
 logger = logging.getLogger("gia_science")
 GUESS_ROWS = 200
+STDIN = "-"
+"""The file that cannot be read again: a recipe does not keep it."""
+FEWEST_ROWS = 3
+"""One row each for training, validation and test."""
 
 
 @dataclass(frozen=True)
@@ -85,41 +96,103 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     for note in table.notes:
         logger.info("%s: %s", table.source, note)
     if not table.records:
-        raise TableError("no rows to train on", where=Where(file=table.source))
+        raise TableError("no rows to train on", got="a header only", where=Where(file=table.source))
+    tell_repeated_ids(table)
+    _check_columns(recipe, table)
     recipe = _resolve(recipe, table)
     tokenizer = make_tokenizer(str(recipe.data.domain), options=recipe.tokens)
     targets = _targets(recipe, table)
     recipe = recipe.updated({"target.kind": targets.kind, "target.labels": targets.labels})
     rows, left_out, order = _read(recipe, table, tokenizer=tokenizer, targets=targets)
+    tell_missing(rows, targets)
     duplicates = find_duplicates(rows)
-    _tell_duplicates(duplicates)
+    tell_duplicates(duplicates, rows=rows, targets=targets)
     split = _split(recipe, table, rows=rows, order=order, kind=targets.kind)
-    logger.info("split: %s", split.describe)
+    sizes = f"{len(split.train)} training, {len(split.validation)} validation, {len(split.test)} test rows"
+    logger.info("split: %s; %s", split.describe, sizes)
+    for note in split.notes:
+        logger.warning("split: %s", note)
     return Prepared(recipe, tokenizer, targets, rows, split, left_out, duplicates)
+
+
+def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
+    """Every column that the recipe names is there, and none is both known and to be predicted."""
+    data, targets = recipe.data, recipe.target.names
+    if data.domain is not None:
+        require_domain(data.domain)
+    if table.format == "fasta" and not set(targets) <= set(table.columns):
+        raise TableError(
+            "a FASTA file holds no measurements",
+            expected=f"a table with the column {targets[0]!r}",
+            hint="train on a CSV with a sequence and a target column; FASTA is for gia predict and gia embed",
+            where=Where(file=table.source),
+        )
+    known_columns = [*data.columns, *([data.input] if data.input else [])]
+    for name in (*targets, *known_columns, *([recipe.split.column] if recipe.split.column else [])):
+        table.position(name)
+    for name in targets:
+        if name in known_columns:
+            raise RecipeError(
+                "a column cannot be predicted and given at once",
+                got=repr(name),
+                hint="name it as --target only, and the input with --input",
+            )
 
 
 def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     texts = [cell for record in table.records[:GUESS_ROWS] for cell in record.cells]
-    column, domain = resolve_input(table, input=recipe.data.input, domain=recipe.data.domain, texts=texts)
-    if column in recipe.target.names:
+    column, domain = resolve_input(
+        table, input=recipe.data.input or _only_column(recipe, table), domain=recipe.data.domain, texts=texts
+    )
+    if column in (*recipe.target.names, *recipe.data.columns):
         raise RecipeError(
-            "a column cannot be input and target at once", got=repr(column), hint="say the input with --input"
+            "a column cannot be input and something else at once",
+            got=repr(column),
+            hint="say the input column with --input",
         )
-    noun = DOMAINS[domain].noun if domain in DOMAINS else domain
-    logger.info("input: column %r, read as %s (%s)", column, domain, noun)
+    logger.info("input: column %r, read as %s (%s)", column, domain, DOMAINS[domain].noun)
     digest = table_hash(table)
     if recipe.data.sha256 not in (None, digest):
         logger.warning("the data is not what the recipe was written for: its hash differs")
     descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS.get(domain, ())
+    _check_descriptors(descriptors, domain)
     return recipe.updated(
-        {"data.input": column, "data.domain": domain, "data.sha256": digest, "descriptors": list(descriptors)}
+        {
+            "data.file": None if recipe.data.file == STDIN else recipe.data.file,
+            "data.input": column,
+            "data.domain": domain,
+            "data.sha256": digest,
+            "descriptors": list(descriptors),
+        }
     )
+
+
+def _check_descriptors(names: Sequence[str], domain: str) -> None:
+    for name in names:
+        if provider(name).domain != domain:
+            known = [other for other in PROVIDERS if provider(other).domain == domain]
+            raise RecipeError(
+                f"the descriptors {name} are not for {domain} input",
+                expected=" or ".join(known),
+                hint="leave descriptors out to get the usual ones",
+            )
+
+
+def _only_column(recipe: Recipe, table: LoadedTable) -> str | None:
+    """The one column without another use, where no name tells which column is the input."""
+    used = {*recipe.target.names, *recipe.data.columns, recipe.split.column}
+    left = [column for column in table.columns if column not in used]
+    return left[0] if len(left) == 1 and guess_column(table.columns) is None else None
 
 
 def _targets(recipe: Recipe, table: LoadedTable) -> Targets:
     names = recipe.target.names
-    cells = [table.column(name) for name in names]
-    kind: TaskKind = recipe.target.kind or infer_kind(cells)
+    # In a row with too many or too few cells, another column's content may stand under the target.
+    sound = [record.cells for record in table.records if record.problem is None]
+    cells = [[row[place] for row in sound] for place in map(table.position, names)]
+    texts = [row[table.position(str(recipe.data.input))] for row in sound]
+    per_token = len(names) == 1 and _label_per_residue(cells[0], texts)
+    kind: TaskKind = recipe.target.kind or ("per_token" if per_token else infer_kind(cells))
     count = len(names)
     units = recipe.target.units or ("",) * count
     if kind == "regression":
@@ -134,24 +207,40 @@ def _targets(recipe: Recipe, table: LoadedTable) -> Targets:
     return validate(Targets, described, error=RecipeError, what="the target")
 
 
+def _label_per_residue(cells: Sequence[str], texts: Sequence[str]) -> bool:
+    """Whether nearly all cells are a word as long as the input beside it, as labels of residues are."""
+    pairs = [(cell.strip(), text.strip()) for cell, text in zip(cells, texts, strict=True)]
+    known = [(cell, text) for cell, text in pairs if not is_missing(cell) and len(text) > 1]
+    if len({len(text) for _, text in known}) < 2 or any(is_number(cell) for cell, _ in known):
+        return False
+    return sum(len(cell) == len(text) for cell, text in known) >= 0.9 * len(known)
+
+
 def _read(
     recipe: Recipe, table: LoadedTable, *, tokenizer: DomainTokenizer[Any], targets: Targets
 ) -> tuple[list[Row], tuple[BadRow, ...], list[int]]:
     """Usable rows, rows left out, and the place of each usable row in the table."""
     data = recipe.data
     columns = Columns.find(table, input=str(data.input), numbers=data.columns, targets=targets.names)
-    limit = recipe.network.max_length
-    rows, bad = read_rows(
-        table.records,
-        columns=columns,
-        read=lambda text: read_within(tokenizer, text, max_length=limit),
-        targets=targets,
-    )
+    noun, limit = DOMAINS[tokenizer.domain].noun, recipe.network.max_length
+
+    def read(text: str) -> Reading[Any]:
+        reading = tokenizer.read(text)
+        if reading.length > limit:
+            raise UnreadableInputError(
+                "longer than the model allows",
+                got=f"{reading.length} {noun}",
+                expected=f"at most {limit}",
+                hint=f"the setting network.max_length={reading.length} allows it",
+            )
+        return reading
+
+    rows, bad = read_rows(table.records, columns=columns, read=read, targets=targets)
     if bad and data.bad_rows == "stop":
+        tell_bad("cannot be used", bad, total=len(table))
         raise refuse_bad_rows(bad, total=len(table), source=table.source)
-    for row in bad:
-        logger.warning("dropped: %s", row)
-    _tell_notes(rows)
+    tell_bad("dropped", bad, total=len(table))
+    tell_notes(rows)
     bad_lines = {row.line for row in bad}
     places = [place for place, record in enumerate(table.records) if record.line not in bad_lines]
     measured = [not np.isnan(row.target).all() for row in rows]
@@ -159,42 +248,16 @@ def _read(
         BadRow(row.line, row.id, "no target") for row, has in zip(rows, measured, strict=True) if not has
     ]
     if empty:
-        logger.info("%d rows have no target and are left out", len(empty))
+        logger.info("%s without a target left out", counted(len(empty)))
     kept = [index for index, has in enumerate(measured) if has]
-    if len(kept) < 3:
+    if len(kept) < FEWEST_ROWS:
         raise TableError(
-            "too few rows to train on",
+            f"too few rows with a value of {', '.join(targets.names)}",
             got=str(len(kept)),
-            expected="3 or more",
+            expected=f"{FEWEST_ROWS} or more",
             where=Where(file=table.source),
         )
     return [rows[index] for index in kept], (*bad, *empty), [places[index] for index in kept]
-
-
-def _tell_notes(rows: Sequence[Row]) -> None:
-    """Say once what was changed in how many rows, with the first row as example."""
-    told: dict[str, list[Row]] = {}
-    for row in rows:
-        for note in row.reading.notes:
-            told.setdefault(note, []).append(row)
-    for note, which in list(told.items())[:20]:
-        logger.info(
-            "%s (line %d%s)",
-            note,
-            which[0].line,
-            f" and {len(which) - 1} more rows" if len(which) > 1 else "",
-        )
-    if len(told) > 20:
-        logger.info("... and %d more notes of this sort", len(told) - 20)
-
-
-def _tell_duplicates(duplicates: Duplicates) -> None:
-    if duplicates.rows:
-        logger.info("%d rows repeat an input; they stay on one side of the split", duplicates.rows)
-    for lines in duplicates.conflicts[:10]:
-        logger.warning("lines %s are one input with different targets", ", ".join(map(str, lines)))
-    if len(duplicates.conflicts) > 10:
-        logger.warning("... and %d more such inputs", len(duplicates.conflicts) - 10)
 
 
 def _split(

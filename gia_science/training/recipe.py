@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, model_validator
@@ -24,7 +24,7 @@ class TargetRecipe(Strict):
     kind: TaskKind | None = Field(
         default=None, description="Kind of task; recognised from the values where not given."
     )
-    labels: tuple[str, ...] = Field(
+    labels: tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] = Field(
         default=(),
         description="Class labels in order; of two, the second is the positive class. Default: found.",
     )
@@ -76,6 +76,7 @@ class NetworkRecipe(Strict):
     attention: AttentionConfig = AttentionConfig()
     pooling: Pooling = "mean"
     dropout: float = Field(default=0.1, ge=0, lt=1)
+    token_dropout: float = Field(default=0.0, ge=0, lt=1)
     context_dropout: float = Field(default=0.2, ge=0, lt=1)
     descriptor_dropout: float = Field(default=0.2, ge=0, lt=1)
     single_tokens: int = Field(
@@ -89,8 +90,13 @@ class OptimizerRecipe(Strict):
     """Training by AdamW with warm-up and cosine, averaged weights and early stopping."""
 
     epochs: int = Field(default=60, ge=1, description="Most epochs.")
-    patience: int = Field(
-        default=15, ge=1, description="Epochs without a better validation loss before stopping."
+    min_steps: int = Field(
+        default=1000, ge=1, description="Fewest optimiser steps: small tables get more epochs."
+    )
+    patience: float = Field(
+        default=0.25,
+        gt=0,
+        description="Share of the epochs without a better validation loss before stopping.",
     )
     learning_rate: float = Field(default=1e-3, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
@@ -137,7 +143,10 @@ class Recipe(Strict):
         path = Path(path)
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RecipeError("cannot read the recipe", got=reason, where=Where(file=str(path))) from error
+        except (UnicodeDecodeError, yaml.YAMLError) as error:
             raise RecipeError(
                 "cannot read the recipe", hint=str(error), where=Where(file=str(path))
             ) from error

@@ -81,7 +81,10 @@ def run(
     featurizer, examples = _featurize(prepared)
     targets = _scaled_targets(prepared)
     fitted = _fit(prepared, featurizer, examples, targets, accelerator=accelerator, progress=progress)
-    logger.info("best epoch: %d of %d", fitted.best_epoch + 1, len(fitted.history))
+    if fitted.best_epoch < 0:
+        logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
+    else:
+        logger.info("best epoch: %d of %d", fitted.best_epoch + 1, len(fitted.history))
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
     truth, prediction = _predict(fitted, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])
     baseline = _baseline(prepared, targets, chosen, jobs=jobs)
@@ -99,9 +102,10 @@ def run(
     attachments = {
         "report.png": report_picture(
             targets, evaluation, truth=truth, prediction=prediction, baseline=baseline
-        ),
-        "predictions.csv": prediction_table(targets, evaluated, prediction=prediction),
+        )
     }
+    if targets.kind != "per_token":
+        attachments["predictions.csv"] = prediction_table(targets, evaluated, prediction=prediction)
     saved = _saved(prepared, featurizer, targets, fitted, evaluation, part=part, attachments=attachments)
     return Result(Model(saved), evaluation, prepared)
 
@@ -152,6 +156,7 @@ def _network_config(
     shared = recipe.model_dump(exclude={"single_tokens", "packed_tokens", "max_length", "attention"})
     return NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
+        values=any(example.stream.values.any() for example in examples),
         features=len(tokenizer.feature_names),
         context_buckets=tokenizer.context_buckets,
         blocks=blocks,

@@ -1,0 +1,211 @@
+"""What the network sees of a row is the same at training, after saving and at prediction."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gia_science.errors import DefinitionError, UnreadableInputError
+from gia_science.tokens.domain import make_tokenizer
+from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer, cut, read_within
+from gia_science.tokens.stream import TokenStream
+
+TEXTS = {
+    "smiles": ["CCO", "c1ccccc1C(=O)O", "C[C@@H](N)C(=O)O", "[Na+].[Cl-]"],
+    "protein": ["MKTAYIAKQR", "GLWSKIKEVG", "MKXLLU", "AAAA"],
+    "composition": ["Fe2O3", "NaCl", "Hg0.7Cd0.3Te", "H2O"],
+}
+PROVIDERS = {"smiles": "rdkit2d", "protein": "protparam", "composition": "element_stats"}
+FIELDS = tuple(TokenStream.__dataclass_fields__)
+
+
+def fit(
+    domain: str, *, providers: tuple[str, ...] = (), columns: tuple[str, ...] = (), max_length: int = 50
+) -> Featurizer:
+    tokenizer = make_tokenizer(domain)
+    source = DescriptorSource(providers=providers, columns=columns)
+    raw = [
+        source.compute(tokenizer.read(text), [10.0 * row + place for place in range(len(columns))])
+        for row, text in enumerate(TEXTS[domain])
+    ]
+    return Featurizer.fit(tokenizer, source=source, raw=raw, max_length=max_length)
+
+
+def assert_equal(first: Example, second: Example) -> None:
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(first.stream, name), getattr(second.stream, name), err_msg=name)
+    np.testing.assert_array_equal(first.descriptors, second.descriptors)
+
+
+@pytest.mark.parametrize("domain", TEXTS)
+def test_a_featurizer_that_went_through_json_gives_the_same_examples(domain: str) -> None:
+    made = fit(domain, providers=(PROVIDERS[domain],), columns=("T", "pH"))
+    text = json.dumps(made.to_json(), allow_nan=False)
+    read = Featurizer.from_json(json.loads(text), vocabulary=made.tokenizer.vocabulary)
+    assert read.to_json() == made.to_json()
+    assert [block.name for block in read.blocks] == [PROVIDERS[domain], "columns"]
+    for sample in TEXTS[domain]:
+        assert_equal(
+            read.example(read.read(sample), numbers=[3.0, float("nan")]),
+            made.example(made.read(sample), numbers=[3.0, float("nan")]),
+        )
+
+
+def test_missing_numbers_stay_missing_and_others_are_standardised() -> None:
+    featurizer = fit("smiles", columns=("T", "pH"))
+    example = featurizer.example(featurizer.read("C"), numbers=[float("nan"), 16.0])
+    assert np.isnan(example.descriptors[0])
+    assert example.descriptors[1] == pytest.approx(0.0)
+    assert example.descriptors.dtype == np.float32
+    assert len(example) == len(example.stream) == 3
+
+
+def test_a_constant_column_is_left_out() -> None:
+    tokenizer = make_tokenizer("smiles")
+    source = DescriptorSource(providers=(), columns=("T", "pH"))
+    raw = [source.compute(tokenizer.read("C"), [1.0, row]) for row in (1.0, 2.0, 3.0)]
+    featurizer = Featurizer.fit(tokenizer, source=source, raw=raw, max_length=9)
+    assert featurizer.blocks[0].scaling.names == ("pH",)
+    assert featurizer.blocks[0].size == 1
+    assert featurizer.example(tokenizer.read("C"), numbers=[5.0, 2.0]).descriptors.tolist() == [0.0]
+
+
+def test_without_descriptors_there_are_none() -> None:
+    featurizer = fit("protein")
+    assert featurizer.blocks == ()
+    assert featurizer.example(featurizer.read("MKT")).descriptors.shape == (0,)
+
+
+def test_raw_descriptors_given_are_not_computed_again() -> None:
+    featurizer = fit("smiles", providers=("rdkit2d",))
+    reading = featurizer.read("CCO")
+    raw = featurizer.source.compute(reading, ())
+    assert_equal(featurizer.example(reading, raw=raw), featurizer.example(reading))
+
+
+def tokens_of_units(stream: TokenStream) -> np.ndarray:
+    """Token of each unit, in the order of units."""
+    tokens = np.flatnonzero(stream.units >= 0)
+    return tokens[np.argsort(stream.units[tokens])]
+
+
+def test_another_spelling_keeps_what_is_known_of_the_atoms() -> None:
+    featurizer = fit("smiles")
+    reading = featurizer.read("CC(=O)Nc1ccc(O)cc1")
+    plain = featurizer.example(reading)
+    spelt = [featurizer.example(reading, respell=np.random.default_rng(seed)) for seed in range(4)]
+    assert any(other.stream.ids.tolist() != plain.stream.ids.tolist() for other in spelt)
+    for other in spelt:
+        atoms, theirs = tokens_of_units(plain.stream), tokens_of_units(other.stream)
+        np.testing.assert_array_equal(plain.stream.features[atoms], other.stream.features[theirs])
+        np.testing.assert_array_equal(plain.stream.contexts[atoms], other.stream.contexts[theirs])
+
+
+@pytest.fixture(scope="module")
+def stored() -> dict[str, Any]:
+    return fit("smiles", providers=("rdkit2d",), columns=("T",)).to_json()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda d: d.pop("columns"), "the featurizer lacks a key: expected 'columns'"),
+        (lambda d: d.update(more=1), "unknown key in the featurizer: got 'more'"),
+        (lambda d: d["blocks"][0].update(size=3), "unknown key in the featurizer: got 'blocks.size'"),
+        (lambda d: d["blocks"][0].pop("scaling"), "lacks a key: expected 'blocks.scaling'"),
+        (lambda d: d["blocks"][0].update(scaling=[1, 2]), "blocks.scaling of the featurizer is not valid"),
+        (lambda d: d["blocks"][0]["scaling"].pop("mean"), "descriptor scaling has wrong keys"),
+        (lambda d: d["blocks"][0]["scaling"].update(mean=["a"]), "mean is not a list of numbers"),
+        (lambda d: d["blocks"][0]["scaling"]["mean"].pop(), "do not fit the names"),
+        (lambda d: d["blocks"][0]["scaling"]["columns"].pop(), "216 (the library that computes them may"),
+        (lambda d: d["blocks"][0]["scaling"].update(columns=["a"]), "not among all"),
+        (lambda d: d["blocks"][1]["scaling"].update(columns=["pH"], names=["pH"]), "differ from those of"),
+        (lambda d: d["blocks"][0].update(name="rdkit3d"), "unknown descriptors: got 'rdkit3d'"),
+        (lambda d: d["blocks"][0].update(name="protparam"), "descriptors protparam are of another domain"),
+        (
+            lambda d: d["blocks"].pop(),
+            "blocks do not fit the columns: got rdkit2d, expected rdkit2d, columns",
+        ),
+        (lambda d: d["blocks"].reverse(), "blocks do not fit the columns"),
+        (lambda d: d.update(columns=[]), "blocks do not fit the columns"),
+        (lambda d: d.update(columns="T"), "columns of the featurizer is not valid"),
+        (lambda d: d.update(blocks=3), "blocks of the featurizer is not valid"),
+        (lambda d: d.update(max_length=0), "max_length of the featurizer is not valid"),
+        (lambda d: d.update(max_length="long"), "max_length of the featurizer is not valid"),
+        (lambda d: d.update(domain="smile"), "unknown domain: got 'smile'"),
+        (lambda d: d.update(domain=["smiles"]), "domain of the featurizer is not valid"),
+        (lambda d: d.update(options=["stereo"]), "options of the featurizer is not valid"),
+        (lambda d: d.update(options={"stereo": "some"}), "stereo of the smiles options is not valid"),
+    ],
+)
+def test_a_description_that_was_not_written_so_is_refused(stored, damage, message: str) -> None:
+    data = copy.deepcopy(stored)
+    damage(data)
+    with pytest.raises(DefinitionError, match=re.escape(message)):
+        Featurizer.from_json(data, vocabulary=make_tokenizer("smiles").vocabulary)
+
+
+def test_descriptors_of_another_version_of_a_library_are_refused() -> None:
+    made = fit("smiles", providers=("rdkit2d",)).to_json()
+    scaling = made["blocks"][0]["scaling"]
+    scaling["columns"] = [*scaling["columns"], "NewInRDKit2030"]
+    with pytest.raises(DefinitionError, match=r"descriptors differ.*1 gone; NewInRDKit2030.*another version"):
+        Featurizer.from_json(made, vocabulary=make_tokenizer("smiles").vocabulary)
+
+
+def test_an_input_that_is_too_long_is_refused_with_its_length() -> None:
+    tokenizer = make_tokenizer("protein")
+    assert read_within(tokenizer, "MKTAY", max_length=5).length == 5
+    with pytest.raises(
+        UnreadableInputError, match=r"longer than the model allows: got 6 units, expected at most 5"
+    ):
+        read_within(tokenizer, "MKTAYI", max_length=5)
+    featurizer = fit("protein", max_length=5)
+    with pytest.raises(UnreadableInputError, match="longer than the model allows"):
+        featurizer.read("MKTAYI")
+
+
+def test_a_truncated_input_says_so_and_is_cut() -> None:
+    featurizer = fit("protein", max_length=4)
+    reading = featurizer.read("MKTAYI", truncate=True)
+    assert reading.notes == ("only the first 4 of 6 units used",)
+    whole, part = featurizer.tokenizer.encode(reading), featurizer.example(reading).stream
+    assert len(part) == 6
+    assert part.ids[-1] == featurizer.tokenizer.vocabulary.eos_id
+    assert part.units.tolist() == [-1, 0, 1, 2, 3, -1]
+    np.testing.assert_array_equal(part.ids[:-1], whole.ids[:5])
+    # But for the k-mers that look beyond the cut, it is the stream of the first part.
+    alone = featurizer.tokenizer.encode(featurizer.read("MKTA"))
+    for name in ("ids", "positions", "features", "units", "values", "edges", "edge_kinds"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(alone, name), err_msg=name)
+
+
+def test_a_cut_keeps_bonds_between_what_is_left() -> None:
+    tokenizer = make_tokenizer("smiles")
+    stream = tokenizer.encode(tokenizer.read("CC(=O)NC"))
+    part = cut(stream, units=3)
+    assert tokenizer.read("CC(=O)NC").identity == "CNC(C)=O"
+    assert part.units.tolist() == [-1, 0, 1, 2, -1, -1]
+    assert part.ids[-1] == tokenizer.vocabulary.eos_id
+    assert part.positions.tolist() == list(range(6))
+    assert part.units[part.edges].tolist() == [[0, 1], [1, 2]]
+    assert part.edge_kinds.tolist() == [0, 0]
+
+
+def test_a_cut_composition_has_no_closing_token() -> None:
+    tokenizer = make_tokenizer("composition")
+    part = cut(tokenizer.encode(tokenizer.read("Fe2O3H2")), units=2)
+    assert part.units.tolist() == [-1, 0, 1]
+    assert not part.positions.any()
+
+
+@pytest.mark.parametrize("units", [5, 6, 1000])
+def test_what_is_short_enough_is_not_touched(units: int) -> None:
+    tokenizer = make_tokenizer("protein")
+    stream = tokenizer.encode(tokenizer.read("MKTAY"))
+    assert cut(stream, units=units) is stream

@@ -1,0 +1,71 @@
+"""A recipe is strict, says what is wrong with it, and reads back as it was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gia_science import catalog
+from gia_science.errors import RecipeError
+from gia_science.training.recipe import Recipe
+
+
+@pytest.mark.parametrize("name", catalog.names("tasks"))
+def test_every_shipped_task_is_a_valid_recipe_of_its_own_name(name: str) -> None:
+    recipe = Recipe.load(catalog.find("tasks", name))
+    assert recipe.name == name
+    assert recipe.data.dataset in catalog.names("datasets")
+
+
+@pytest.mark.parametrize("name", catalog.names("tasks"))
+def test_a_written_recipe_reads_back_equal(name: str, tmp_path: Path) -> None:
+    recipe = Recipe.load(catalog.find("tasks", name))
+    path = tmp_path / "recipe.yaml"
+    path.write_text(recipe.to_yaml())
+    assert Recipe.load(path) == recipe
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"target.names": ["y"], "training.epoch": 3}, "'training.epoch' (did you mean 'epochs'?)"),
+        ({"target.names": ["y"], "training.epochs": 0}, "training.epochs of the recipe is not valid: got 0"),
+        ({"target.names": []}, "target.names of the recipe is not valid"),
+        ({"target.names": ["y", "y"]}, "a target is named twice"),
+        ({"target.names": ["y"], "target.units": ["eV", "m"]}, "2 given for 1 targets"),
+        ({"target.names": ["y"], "split.method": "folds", "split.fold": 5}, "with 5 folds it is at most 4"),
+        ({"target.names": ["y"], "split.fractions": [0.5, 0.1, 0.1]}, "fractions must be positive and sum to 1"),
+        ({"target.names": ["y"], "split.column": "part"}, "column goes with method: column"),
+        ({"target.names": ["y"], "data.file": "a", "data.dataset": "b"}, "name a dataset or a file, not both"),
+        ({"target.names": ["y"], "name": "../evil"}, "name of the recipe is not valid"),
+        ({"target.names": ["y"], "network.attention": {"kind": "gni"}}, "network.attention.kind"),
+        ({"target.names": ["y"], "name.inner": 1}, "Input should be a valid string"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        Recipe.build(settings)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["- a\n- b", "a: [", "\x00", ""])
+def test_a_file_that_is_no_recipe_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "recipe.yaml"
+    path.write_text(text)
+    with pytest.raises(RecipeError, match=r"recipe\.yaml"):
+        Recipe.load(path)
+
+
+def test_a_recipe_executes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.yaml"
+    path.write_text("!!python/object/apply:os.system ['touch owned']")
+    with pytest.raises(RecipeError):
+        Recipe.load(path)
+
+
+def test_settings_change_only_what_they_name() -> None:
+    recipe = Recipe.build({"target.names": ["y"]})
+    changed = recipe.updated({"training.epochs": 7})
+    assert changed.training.epochs == 7
+    assert changed.updated({"training.epochs": recipe.training.epochs}) == recipe

@@ -1,0 +1,137 @@
+"""A whole run: it learns, it repeats to the bit, it leaves the random state alone, it keeps what it promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gia_science.training.recipe import Recipe
+from gia_science.training.run import run
+from tests.training.conftest import ACIDS, ALCOHOLS
+
+Write = Callable[..., Path]
+Build = Callable[..., Recipe]
+
+
+@pytest.fixture
+def lengths(table: Write) -> Path:
+    smiles = ALCOHOLS + ACIDS
+    return table(id=[f"m{i}" for i in range(20)], smiles=smiles, y=[float(len(text)) for text in smiles])
+
+
+def test_twenty_rows_can_be_learnt_by_heart(lengths: Path, recipe: Build) -> None:
+    result = run(
+        recipe(
+            lengths,
+            training__epochs=150,
+            training__learning_rate=1e-2,
+            training__patience=1.0,
+            network__dropout=0.0,
+            network__context_dropout=0.0,
+        )
+    )
+    frame = result.model.predict(str(lengths))
+    trained = [result.prepared.rows[index].line - 2 for index in result.prepared.split.train]
+    error = (frame["y_pred"] - frame["y"].astype(float)).iloc[trained].abs().mean()
+    assert error < 0.5, "mean absolute error in characters, on strings of 2 to 17"
+
+
+def test_the_same_recipe_twice_gives_the_same_bits(lengths: Path, recipe: Build) -> None:
+    first, second = (run(recipe(lengths, training__respell=0.5)).model.saved for _ in range(2))
+    for name, weight in first.network.state_dict().items():
+        assert torch.equal(weight, second.network.state_dict()[name]), name
+    assert first.metrics == second.metrics
+    other = run(recipe(lengths, seed=1)).model.saved.network.state_dict()
+    assert any(not torch.equal(weight, other[name]) for name, weight in first.network.state_dict().items())
+
+
+def test_training_leaves_the_random_state_of_the_process_alone(lengths: Path, recipe: Build) -> None:
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002 - the global state is what is looked at
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    run(recipe(lengths))
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert (before[1] == np.random.get_state()[1]).all()  # noqa: NPY002
+
+
+def test_the_stored_recipe_reproduces_the_model(lengths: Path, recipe: Build, tmp_path: Path) -> None:
+    model = run(recipe(lengths)).model
+    model.save(tmp_path / "model")
+    again = run(Recipe.load(tmp_path / "model" / "recipe.yaml")).model
+    for name, weight in model.saved.network.state_dict().items():
+        assert torch.equal(weight, again.saved.network.state_dict()[name]), name
+
+
+def test_the_kept_weights_are_those_of_the_best_epoch(lengths: Path, recipe: Build) -> None:
+    """The validation loss of the saved network is the lowest of the curve, not the last."""
+    result = run(recipe(lengths, training__epochs=30, training__learning_rate=3e-2))
+    model, rows = result.model, result.prepared
+    chosen = [rows.rows[index] for index in rows.split.validation]
+    predicted = model.predict([row.reading.identity for row in chosen])["y_pred"].to_numpy()
+    truth = np.array([row.target[0] for row in chosen])
+    loss = np.mean(((predicted - truth) / model.targets.scale[0]) ** 2)
+    curve = [point["val_loss"] for point in model.metrics["history"]]
+    assert loss == pytest.approx(min(curve), rel=1e-3)
+    assert curve[model.metrics["best_epoch"]] == min(curve)
+
+
+def test_scaling_is_learnt_from_training_rows_only(lengths: Path, recipe: Build) -> None:
+    result = run(recipe(lengths))
+    values = [result.prepared.rows[index].target[0] for index in result.prepared.split.train]
+    assert result.model.targets.mean == (pytest.approx(np.mean(values)),)
+    assert result.model.targets.scale == (pytest.approx(np.std(values)),)
+
+
+def test_a_constant_target_is_predicted_as_that_constant(table: Write, recipe: Build) -> None:
+    path = table(smiles=ALCOHOLS, y=[1.5] * 10)
+    result = run(recipe(path))
+    assert result.model.predict(["c1ccccc1", "CC"])["y_pred"].tolist() == [1.5, 1.5]
+    assert result.evaluation.score("r2").value is None
+    assert np.isfinite([point["train_loss"] for point in result.model.metrics["history"]]).all()
+
+
+def test_pna_learns_its_delta_from_the_training_lengths(lengths: Path, recipe: Build) -> None:
+    result = run(recipe(lengths, network__attention={"kind": "pna", "heads": 2}))
+    streams = [
+        len(result.model.saved.featurizer.example(result.prepared.rows[index].reading))
+        for index in result.prepared.split.train
+    ]
+    assert result.model.saved.network.config.attention.delta == pytest.approx(np.mean(np.log1p(streams)))
+
+
+def test_small_tables_get_more_epochs(lengths: Path, recipe: Build) -> None:
+    few = run(recipe(lengths, training__epochs=2, training__min_steps=1)).model
+    many = run(recipe(lengths, training__epochs=2, training__min_steps=9, training__batch_rows=8)).model
+    assert len(few.metrics["history"]) == 2
+    assert len(many.metrics["history"]) == 5, "16 rows are 2 steps an epoch: 5 epochs for 9 steps"
+
+
+def test_the_split_is_stored_with_lines_ids_and_a_hash(lengths: Path, recipe: Build) -> None:
+    split = run(recipe(lengths)).model.saved.split
+    lines = [line for part in split["lines"].values() for line in part]
+    assert sorted(lines) == list(range(2, 22))
+    assert {name for part in split["ids"].values() for name in part} == {f"m{i}" for i in range(20)}
+    assert len(split["sha256"]) == 64
+
+
+def test_without_test_rows_the_report_says_that_scores_flatter(table: Write, recipe: Build) -> None:
+    path = table(smiles=ALCOHOLS, y=list(range(10)))
+    result = run(recipe(path, split__fractions=[0.7, 0.3, 0.0]))
+    assert any("flatter" in note for note in result.evaluation.notes)
+    assert "validation" in result.model.metrics
+    assert "flatter" in result.model.saved.card
+
+
+def test_the_report_has_a_figure_and_the_evaluated_rows(lengths: Path, recipe: Build, tmp_path: Path) -> None:
+    run(recipe(lengths, baseline=True)).model.save(tmp_path / "model")
+    assert (tmp_path / "model" / "report.png").read_bytes().startswith(b"\x89PNG")
+    lines = (tmp_path / "model" / "predictions.csv").read_text().splitlines()
+    assert lines[0] == "line,id,identity,y,y_pred"
+    assert len(lines) == 3
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "random forest on Morgan bits" in card
+    assert "isotopes: `fold`" in card
