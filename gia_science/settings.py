@@ -63,9 +63,10 @@ def _explain(
             hint=near or f"there are: {', '.join(fields)}",
             where=where,
         )
-    if first["type"] == "missing":
+    missing = first["type"] == "missing"
+    if missing and not isinstance(first["loc"][-1], int):
         return error(f"{what} lacks a key", expected=repr(key), where=where)
-    message = first["msg"].removeprefix("Value error, ")
+    message = "too few values" if missing else first["msg"].removeprefix("Value error, ")
     got = None if isinstance(first["input"], dict) else repr(first["input"])
     return error(f"{key or 'a setting'} of {what} is not valid", got=got, hint=message, where=where)
 

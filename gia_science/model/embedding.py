@@ -78,25 +78,48 @@ class SingleDescriptors(nn.Module):
 class PackedDescriptors(nn.Module):
     """Many descriptors in a few tokens, by a learned projection. A missing one counts as its training mean."""
 
-    def __init__(self, size: int, *, tokens: int, width: int, dropout: float) -> None:
+    def __init__(self, size: int, *, tokens: int, width: int, dropout: float, bins: int) -> None:
         super().__init__()
         self.tokens = tokens
+        self.bins = bins
         self.dropout = nn.Dropout(dropout)
-        self.project = nn.Linear(size, tokens * width)
+        self.project = nn.Linear(size * (1 + bins), tokens * width)
         self.norm = nn.RMSNorm(width)
 
     def forward(self, descriptors: Tensor) -> tuple[Tensor, Tensor]:
         """Descriptors ``(B, D)`` to tokens ``(B, tokens, d)`` and their mask, all True."""
         known = torch.nan_to_num(descriptors, nan=_MISSING)
+        if self.bins:
+            known = torch.cat((known, piecewise(known, bins=self.bins)), dim=1)
         tokens = self.norm(self.project(self.dropout(known)).unflatten(-1, (self.tokens, -1)))
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device)
+
+
+def piecewise(values: Tensor, *, bins: int) -> Tensor:
+    """Piecewise linear encoding of standardised numbers (Gorishniy et al. 2022, arXiv 2203.05556).
+
+    The range from -2.5 to 2.5 standard deviations is cut into equal bins; each gives how far the number reaches into
+    it, less a half. Linear maps of these can step where trees can split.
+
+    Parameters
+    ----------
+    values : (B, D) float
+    bins : int
+
+    Returns
+    -------
+    (B, D * bins) float
+    """
+    edges = torch.linspace(-2.5, 2.5, bins + 1, device=values.device, dtype=values.dtype)
+    reach = (values.unsqueeze(-1) - edges[:-1]) / (edges[1] - edges[0])
+    return (reach.clamp(0, 1) - 0.5).flatten(1)
 
 
 def descriptor_tokens(block: BlockConfig, *, width: int, dropout: float) -> nn.Module:
     """Module for one block: single tokens, or packed ones."""
     if block.tokens == block.size:
         return SingleDescriptors(block.size, width=width, dropout=dropout)
-    return PackedDescriptors(block.size, tokens=block.tokens, width=width, dropout=dropout)
+    return PackedDescriptors(block.size, tokens=block.tokens, width=width, dropout=dropout, bins=block.bins)
 
 
 class StreamEmbedding(nn.Module):

@@ -147,8 +147,15 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     Raises
     ------
     ModelFolderError
-        When it exists and is no model folder, or holds files that a model folder has not, or `overwrite` is false.
+        When it exists and is no model folder, or holds files that a model folder has not, or `overwrite` is false;
+        or when it cannot be made there.
     """
+    above = next(place for place in folder.absolute().parents if place.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        reason = "is not writable" if above.is_dir() else "is not a folder"
+        raise ModelFolderError(
+            "the model folder cannot be made", got=f"{above} {reason}", where=Where(str(folder))
+        )
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not _is_ours(folder):

@@ -54,23 +54,18 @@ class PropertyModule(pl.LightningModule):
 
     def training_step(self, batch: tuple[Batch, Tensor], _: int) -> Tensor:
         """Loss of a training batch; a non-finite one stops training with a reason."""
-        loss = self._loss(batch)
-        if not torch.isfinite(loss):
-            raise TrainingError(
-                "the training loss is no longer finite",
-                got=f"{loss.item()} in epoch {self.current_epoch}",
-                hint="lower training.learning_rate, or look for extreme target values",
-            )
+        loss = self._finite(self._loss(batch), "training")
         self.log(
             "train_loss", loss.detach(), batch_size=len(batch[0]), on_step=False, on_epoch=True, prog_bar=True
         )
         return loss
 
     def validation_step(self, batch: tuple[Batch, Tensor], _: int) -> None:
-        """Log the validation loss, weighted by the number of known targets."""
+        """Log the validation loss, weighted by the number of known targets; a non-finite one stops training."""
         known = int((~torch.isnan(batch[1])).sum())
         if known:
-            self.log("val_loss", self._loss(batch), batch_size=known, prog_bar=True)
+            loss = self._finite(self._loss(batch), "validation")
+            self.log("val_loss", loss, batch_size=known, prog_bar=True)
 
     def transfer_batch_to_device(
         self, batch: tuple[Batch, Tensor], device: torch.device, _: int
@@ -99,6 +94,15 @@ class PropertyModule(pl.LightningModule):
 
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _finite(self, loss: Tensor, part: str) -> Tensor:
+        if not torch.isfinite(loss):
+            raise TrainingError(
+                f"the {part} loss is no longer finite",
+                got=f"{loss.item()} in epoch {self.current_epoch + 1}",
+                hint="lower training.learning_rate, or look for extreme target values",
+            )
+        return loss
 
     def _loss(self, batch: tuple[Batch, Tensor]) -> Tensor:
         inputs, targets = batch

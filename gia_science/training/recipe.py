@@ -82,6 +82,8 @@ class NetworkRecipe(Strict):
     single_tokens: int = Field(
         default=16, ge=0, description="Largest descriptor block with one token per descriptor."
     )
+    bins: int = Field(default=0, ge=0, description="Bins of the encoding of packed descriptors.")
+    binned: int = Field(default=300, ge=0, description="Largest descriptor block that is encoded in bins.")
     packed_tokens: int = Field(default=4, ge=1, description="Tokens of a larger descriptor block.")
     max_length: int = Field(default=1024, ge=1, description="Longest input, in residues, atoms or elements.")
 

@@ -62,7 +62,7 @@ def prediction_table(targets: Targets, rows: Sequence[Row], *, prediction: Float
 def _measured(targets: Targets, value: float) -> str:
     if math.isnan(value):
         return ""
-    return number_text(value) if targets.kind == "regression" else targets.labels[int(value)]
+    return number_text(value, digits=15) if targets.kind == "regression" else targets.labels[int(value)]
 
 
 def _predicted(targets: Targets, values: FloatArray, index: int) -> str:

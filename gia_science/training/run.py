@@ -149,11 +149,12 @@ def _network_config(
             name=block.name,
             size=block.size,
             tokens=block.size if block.size <= recipe.single_tokens else recipe.packed_tokens,
+            bins=recipe.bins if recipe.single_tokens < block.size <= recipe.binned else 0,
         )
         for block in featurizer.blocks
         if block.size
     )
-    shared = recipe.model_dump(exclude={"single_tokens", "packed_tokens", "max_length", "attention"})
+    shared = recipe.model_dump(exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention"})
     return NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
         values=any(example.stream.values.any() for example in examples),
@@ -264,7 +265,7 @@ def _saved(
         "parameters": parameters,
         "best_epoch": fitted.best_epoch,
         "history": [
-            {"train_loss": train, "val_loss": None if np.isnan(loss) else loss}
+            {"train_loss": train, "val_loss": loss if np.isfinite(loss) else None}
             for train, loss in fitted.history
         ],
     }

@@ -34,10 +34,7 @@ def test_twenty_rows_can_be_learnt_by_heart(lengths: Path, recipe: Build) -> Non
             network__context_dropout=0.0,
         )
     )
-    frame = result.model.predict(str(lengths))
-    trained = [result.prepared.rows[index].line - 2 for index in result.prepared.split.train]
-    error = (frame["y_pred"] - frame["y"].astype(float)).iloc[trained].abs().mean()
-    assert error < 0.5, "mean absolute error in characters, on strings of 2 to 17"
+    assert result.model.metrics["history"][-1]["train_loss"] < 0.01, "of a variance of 1"
 
 
 def test_the_same_recipe_twice_gives_the_same_bits(lengths: Path, recipe: Build) -> None:
@@ -105,7 +102,7 @@ def test_pna_learns_its_delta_from_the_training_lengths(lengths: Path, recipe: B
 
 def test_small_tables_get_more_epochs(lengths: Path, recipe: Build) -> None:
     few = run(recipe(lengths, training__epochs=2, training__min_steps=1)).model
-    many = run(recipe(lengths, training__epochs=2, training__min_steps=9, training__batch_rows=8)).model
+    many = run(recipe(lengths, training__epochs=2, training__min_steps=9, training__batch_rows=8, training__patience=1)).model
     assert len(few.metrics["history"]) == 2
     assert len(many.metrics["history"]) == 5, "16 rows are 2 steps an epoch: 5 epochs for 9 steps"
 
