@@ -34,7 +34,9 @@ kwklfkkigavlkvl
 
 def gia(*arguments: str, allowed: tuple[int, ...] = (0,)) -> str:
     """Run one command; its output, or an end with its message where the exit code is not an expected one."""
-    done = subprocess.run([sys.executable, "-m", "gia_science", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "gia_science", *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode not in allowed:
         sys.exit(f"gia {' '.join(arguments)} failed:\n{done.stderr}")
     return done.stdout + done.stderr
@@ -67,7 +69,10 @@ def train(task: str) -> dict[str, str]:
 def main() -> None:
     """Train in parallel, write the summary, then use the models."""
     OUT.mkdir(parents=True, exist_ok=True)
-    print(f"training {', '.join(TASKS)} (those that ship: {', '.join(catalog.names('tasks'))}) on two cores", flush=True)
+    print(
+        f"training {', '.join(TASKS)} (those that ship: {', '.join(catalog.names('tasks'))}) on two cores",
+        flush=True,
+    )
     with ThreadPoolExecutor(2) as pool:
         rows = list(pool.map(train, TASKS))
     with (OUT / "summary.csv").open("w", newline="") as stream:
@@ -84,11 +89,25 @@ def main() -> None:
         )
     print("(held-out rows; 95 % bootstrap intervals; lower is better for rmse and mae, higher for roc_auc)\n")
     # Both files hold one bad record on purpose: exit code 1, the row back in its place with the reason.
-    for task, source, out in (("nav17", "candidates.csv", "candidates_out.csv"), ("amp", "peptides.fasta", "peptides_out.csv")):
+    for task, source, out in (
+        ("nav17", "candidates.csv", "candidates_out.csv"),
+        ("amp", "peptides.fasta", "peptides_out.csv"),
+    ):
         print(gia("predict", str(OUT / task), str(OUT / source), "-o", str(OUT / out), allowed=(1,)).strip())
         print((OUT / out).read_text())
-    print(gia("embed", str(OUT / "amp"), str(OUT / "peptides.fasta"), "-o", str(OUT / "vectors.npz"), allowed=(1,)).strip())
-    print(f"\nmodels with their reports (README.md, report.png): {', '.join(str(OUT / task) for task in TASKS)}")
+    print(
+        gia(
+            "embed",
+            str(OUT / "amp"),
+            str(OUT / "peptides.fasta"),
+            "-o",
+            str(OUT / "vectors.npz"),
+            allowed=(1,),
+        ).strip()
+    )
+    print(
+        f"\nmodels with their reports (README.md, report.png): {', '.join(str(OUT / task) for task in TASKS)}"
+    )
     print(f"summary: {OUT / 'summary.csv'}; predictions and vectors: {OUT}/*_out.csv, {OUT / 'vectors.npz'}")
 
 

@@ -12,7 +12,11 @@ from gia_science.errors import GiaError, TableError, Where
 
 def test_message_has_place_what_got_expected_and_hint_in_one_line() -> None:
     error = TableError(
-        "no such\ncolumn", got="'smile'", expected="'smiles'", hint="rename it", where=Where("a.csv", 3, "smile", "x")
+        "no such\ncolumn",
+        got="'smile'",
+        expected="'smiles'",
+        hint="rename it",
+        where=Where("a.csv", 3, "smile", "x"),
     )
     assert str(error) == (
         "a.csv, line 3, column 'smile', record 'x': no such column: got 'smile', expected 'smiles' (rename it)"

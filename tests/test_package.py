@@ -13,7 +13,18 @@ import pytest
 import gia_science
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"torch", "pytorch_lightning", "rdkit", "pymatgen", "pandas", "sklearn", "matplotlib", "Bio", "pyarrow", "scipy"}
+HEAVY = {
+    "torch",
+    "pytorch_lightning",
+    "rdkit",
+    "pymatgen",
+    "pandas",
+    "sklearn",
+    "matplotlib",
+    "Bio",
+    "pyarrow",
+    "scipy",
+}
 
 
 def modules_after(code: str) -> set[str]:
@@ -52,7 +63,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     subprocess.run(command, capture_output=True, check=True)
     return next(folder.glob("*.whl"))
 
@@ -61,7 +72,9 @@ def test_the_wheel_holds_the_definitions_and_no_root_package_of_their_names(whee
     names = zipfile.ZipFile(wheel).namelist()
     for kind in ("tokenizers", "datasets", "tasks"):
         shipped = {path.name for path in (ROOT / kind).iterdir()}
-        assert shipped == {Path(name).name for name in names if name.startswith(f"gia_science/_definitions/{kind}/")}
+        assert shipped == {
+            Path(name).name for name in names if name.startswith(f"gia_science/_definitions/{kind}/")
+        }
         assert not any(name.startswith(f"{kind}/") for name in names)
 
 
@@ -76,7 +89,9 @@ def test_an_installed_wheel_finds_its_definitions_outside_the_repository(wheel: 
     others = next(path for path in sys.path if path.endswith("site-packages"))
     (site / "others.pth").write_text(others + "\n")
     code = "import gia_science; print(gia_science.__file__)"
-    found = subprocess.run([str(python), "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [str(python), "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert str(site) in found.stdout
     shown = [str(venv / "bin" / "gia"), "datasets", "show", "amp"]
     done = subprocess.run(shown, cwd=tmp_path, capture_output=True, text=True, check=True)

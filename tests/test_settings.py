@@ -42,7 +42,10 @@ def test_valid_settings_pass() -> None:
     [
         ({"cuont": 1, "count": 1}, "r.yaml: unknown key in the recipe: got 'cuont' (did you mean 'count'?)"),
         ({}, "r.yaml: the recipe lacks a key: expected 'count'"),
-        ({"count": 0}, "count of the recipe is not valid: got 0 (Input should be greater than or equal to 1)"),
+        (
+            {"count": 0},
+            "count of the recipe is not valid: got 0 (Input should be greater than or equal to 1)",
+        ),
         ({"count": 1, "parts": [{"kind": "left", "siez": 2}]}, "'parts.siez' (did you mean 'size'?)"),
         ({"count": 1, "side": {"kind": "right", "wdith": 2}}, "'side.right.wdith' (did you mean 'width'?)"),
     ],

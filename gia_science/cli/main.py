@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         except _UsageError as error:
             _refuse_usage(error)
         except _Interrupted:
-            _fail("interrupted; nothing half-written was kept", code=INTERRUPTED)
+            _fail("interrupted", code=INTERRUPTED)
         sys.exit(code or 0)
 
 

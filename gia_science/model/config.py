@@ -18,7 +18,9 @@ class BlockConfig(Strict):
 
     name: str
     size: int = Field(ge=1, description="Number of descriptors in the block.")
-    bins: int = Field(default=0, ge=0, description="Bins of a piecewise linear encoding of packed descriptors.")
+    bins: int = Field(
+        default=0, ge=0, description="Bins of a piecewise linear encoding of packed descriptors."
+    )
     tokens: int = Field(ge=1, description="Number of tokens; equal to `size` means one token per descriptor.")
 
 

@@ -154,7 +154,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     if not above.is_dir() or not os.access(above, os.W_OK):
         reason = "is not writable" if above.is_dir() else "is not a folder"
         raise ModelFolderError(
-            "the model folder cannot be made", got=f"{above} {reason}", where=Where(str(folder))
+            "the model folder cannot be written", got=f"{above} {reason}", where=Where(str(folder))
         )
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return

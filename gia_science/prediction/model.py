@@ -23,7 +23,6 @@ from gia_science.model.folder import SavedModel, load_model, save_model
 from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
 from gia_science.prediction.forward import embed_examples, predict_examples
 from gia_science.prediction.outcomes import Outcome, outcomes
-from gia_science.prediction.reference import forest_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,6 +155,9 @@ class Model:
         EvaluationError
             When no row can be used.
         """
+        # scikit-learn, which prediction does not need, takes a second to import.
+        from gia_science.prediction.reference import forest_beside
+
         table = as_table(data)
         saved = self.saved
         columns = self._columns(table, input=input, targets=self.targets.names)

@@ -109,7 +109,9 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     tell_duplicates(duplicates, rows=rows, targets=targets)
     split = _split(recipe, table, rows=rows, order=order, kind=targets.kind)
     if not len(split.validation) + len(split.test):
-        raise RecipeError("the split leaves no rows to judge the model by", expected="validation or test rows")
+        raise RecipeError(
+            "the split leaves no rows to judge the model by", expected="validation or test rows"
+        )
     sizes = f"{len(split.train)} training, {len(split.validation)} validation, {len(split.test)} test rows"
     logger.info("split: %s; %s", split.describe, sizes)
     for note in split.notes:

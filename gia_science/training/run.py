@@ -154,7 +154,9 @@ def _network_config(
         for block in featurizer.blocks
         if block.size
     )
-    shared = recipe.model_dump(exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention"})
+    shared = recipe.model_dump(
+        exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention"}
+    )
     return NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
         values=any(example.stream.values.any() for example in examples),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tokenizers import Tokenizer
 
 from gia_science.catalog import find
 from gia_science.errors import UnreadableInputError
@@ -18,7 +19,6 @@ from gia_science.tokens.elements import INDEX, SYMBOLS, element_table
 from gia_science.tokens.stream import TokenStream
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.tokens.vocabulary import SPECIAL_TOKENS
-from tokenizers import Tokenizer
 
 TOKENIZER: DomainTokenizer[dict[str, float]] = CompositionTokenizer()
 ARRAYS = ("ids", "values", "positions", "features", "contexts", "edges", "edge_kinds", "units")

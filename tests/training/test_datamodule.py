@@ -25,7 +25,9 @@ def test_labels_of_residues_stand_at_their_tokens() -> None:
     featurizer = plain_featurizer("protein", strip_leading_met=True)
     texts = ["MKVA", "GG"]
     labels = [np.array([9.0, 0.0, 1.0, 2.0]), np.array([3.0, np.nan])]
-    pairs = [(featurizer.example(featurizer.read(text)), label) for text, label in zip(texts, labels, strict=True)]
+    pairs = [
+        (featurizer.example(featurizer.read(text)), label) for text, label in zip(texts, labels, strict=True)
+    ]
     batch, targets = collate_pairs(pairs, per_token=True)
     vocabulary = featurizer.tokenizer.vocabulary
     met = {
@@ -72,7 +74,9 @@ def test_another_spelling_keeps_atoms_descriptors_and_target() -> None:
     drawn = [rows[0] for _ in range(8)]
     assert len({tuple(other.stream.ids.tolist()) for other, _ in drawn}) > 1
     for other, target in drawn:
-        atoms = [sorted(stream.units[stream.units >= 0].tolist()) for stream in (other.stream, example.stream)]
+        atoms = [
+            sorted(stream.units[stream.units >= 0].tolist()) for stream in (other.stream, example.stream)
+        ]
         assert atoms[0] == atoms[1]
         assert other.descriptors is example.descriptors
         assert target == np.array([1.0])

@@ -20,7 +20,10 @@ from gia_science.training.recipe import OptimizerRecipe
 @pytest.fixture
 def featurizer() -> Featurizer:
     return Featurizer(
-        make_tokenizer("composition"), source=DescriptorSource(providers=[], columns=[]), scalings=[], max_length=64
+        make_tokenizer("composition"),
+        source=DescriptorSource(providers=[], columns=[]),
+        scalings=[],
+        max_length=64,
     )
 
 
@@ -82,7 +85,9 @@ def test_the_learning_rate_rises_then_falls_to_a_hundredth(module: PropertyModul
     assert rates[-1] < 0.02 * top
 
 
-def test_a_loss_that_is_not_finite_stops_with_a_reason(module: PropertyModule, featurizer: Featurizer) -> None:
+def test_a_loss_that_is_not_finite_stops_with_a_reason(
+    module: PropertyModule, featurizer: Featurizer
+) -> None:
     batch = collate([featurizer.example(featurizer.read("NaCl"))])
     with torch.no_grad():
         module.network.head.out.weight.fill_(math.inf)

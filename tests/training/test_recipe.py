@@ -35,9 +35,15 @@ def test_a_written_recipe_reads_back_equal(name: str, tmp_path: Path) -> None:
         ({"target.names": ["y", "y"]}, "a target is named twice"),
         ({"target.names": ["y"], "target.units": ["eV", "m"]}, "2 given for 1 targets"),
         ({"target.names": ["y"], "split.method": "folds", "split.fold": 5}, "with 5 folds it is at most 4"),
-        ({"target.names": ["y"], "split.fractions": [0.5, 0.1, 0.1]}, "fractions must be positive and sum to 1"),
+        (
+            {"target.names": ["y"], "split.fractions": [0.5, 0.1, 0.1]},
+            "fractions must be positive and sum to 1",
+        ),
         ({"target.names": ["y"], "split.column": "part"}, "column goes with method: column"),
-        ({"target.names": ["y"], "data.file": "a", "data.dataset": "b"}, "name a dataset or a file, not both"),
+        (
+            {"target.names": ["y"], "data.file": "a", "data.dataset": "b"},
+            "name a dataset or a file, not both",
+        ),
         ({"target.names": ["y"], "name": "../evil"}, "name of the recipe is not valid"),
         ({"target.names": ["y"], "network.attention": {"kind": "gni"}}, "network.attention.kind"),
         ({"target.names": ["y"], "name.inner": 1}, "Input should be a valid string"),

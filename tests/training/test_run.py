@@ -102,7 +102,11 @@ def test_pna_learns_its_delta_from_the_training_lengths(lengths: Path, recipe: B
 
 def test_small_tables_get_more_epochs(lengths: Path, recipe: Build) -> None:
     few = run(recipe(lengths, training__epochs=2, training__min_steps=1)).model
-    many = run(recipe(lengths, training__epochs=2, training__min_steps=9, training__batch_rows=8, training__patience=1)).model
+    many = run(
+        recipe(
+            lengths, training__epochs=2, training__min_steps=9, training__batch_rows=8, training__patience=1
+        )
+    ).model
     assert len(few.metrics["history"]) == 2
     assert len(many.metrics["history"]) == 5, "16 rows are 2 steps an epoch: 5 epochs for 9 steps"
 

@@ -1,0 +1,236 @@
+"""What a protein engineer's messy FASTA or table meets at the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+PEPTIDES = [
+    "MKVLAA",
+    "AAKLV",
+    "MMKKLVAA",
+    "LLKVA",
+    "KVLAMMG",
+    "AKAKLM",
+    "VVLKMAK",
+    "LAMKVA",
+    "GGKLA",
+    "MKLAG",
+]
+HELICES = ["".join("H" if residue in "AKL" else "C" for residue in peptide) for peptide in PEPTIDES]
+
+
+def vectors(gia, model, source: str, **options) -> np.ndarray:
+    rows = gia("embed", model, source, **options).rows
+    return np.array([[float(row[f"e{index}"] or "nan") for index in range(16)] for row in rows])
+
+
+def test_lower_case_is_read_as_upper_case_and_counted(gia, write, proteins) -> None:
+    done = gia("predict", proteins, write(">a\nmehqllc\n>b\nMEHQLLC\n", "a.fasta"))
+    assert done.code == 0
+    assert done.rows[0]["label_prob_1"] == done.rows[1]["label_prob_1"]
+    assert [row["sequence"] for row in done.rows] == ["mehqllc", "MEHQLLC"]
+    assert done.rows[0]["reason"] == "lower-case letters read as upper case"
+    assert "1 row read with a remark: see the column reason" in done.told
+    same = vectors(gia, proteins, "a.fasta")
+    np.testing.assert_array_equal(same[0], same[1])
+
+
+@pytest.mark.parametrize(
+    ("sequence", "status", "reason"),
+    [
+        ("MKJLA", "ok", "J read as I or L at position 3"),
+        ("MKULA", "ok", "U read as C at position 3"),
+        ("MRFNVS*", "ok", "final * (stop) left out"),
+        ("ATGAAAACC" * 7, "ok", "looks like DNA or RNA, not protein"),
+        ("MKT0A", "error", "unknown letter '0' at position 4"),
+        ("MYL--KIKN", "error", "gap '-' at position 4"),
+        ("M*VGK*", "error", "stop '*' inside the sequence at position 2"),
+    ],
+)
+def test_letters_beyond_the_twenty_by_one_policy(gia, write, proteins, sequence, status, reason) -> None:
+    done = gia("predict", proteins, write(f">p\n{sequence}\n>q some protein\nMKV\n", "a.fasta"))
+    assert done.code == (0 if status == "ok" else 1)
+    assert [row["id"] for row in done.rows] == ["p", "q"]
+    assert (done.rows[0]["status"], done.rows[1]["status"]) == (status, "ok")
+    assert reason in done.rows[0]["reason"]
+    assert done.rows[1]["description"] == "some protein"
+
+
+def test_ids_may_repeat_and_both_records_come_back(gia, write, proteins) -> None:
+    done = gia("predict", proteins, write(">a\nMK\n>a\nAA\n>b\nMK\n", "a.fasta"))
+    assert [(row["id"], row["sequence"]) for row in done.rows] == [("a", "MK"), ("a", "AA"), ("b", "MK")]
+    assert "ids that occur more than once, all rows kept: a (lines 1, 3)" in done.told
+    assert done.rows[0]["label_prob_1"] == done.rows[2]["label_prob_1"] != done.rows[1]["label_prob_1"]
+
+
+def test_names_in_headers_stay_text(gia, write, proteins, tmp_path) -> None:
+    names = ["x" * 300, "sp|Q99966|CITE1", "../../etc/passwd", "=cmd()"]
+    records = "".join(f">{name} Cbp/p300\nMKV\n" for name in names)
+    done = gia("predict", proteins, write(records, "a.fasta"), "-o", "out.csv")
+    assert done.code == 0
+    assert [row.split(",")[0] for row in (tmp_path / "out.csv").read_text().splitlines()[1:]] == names
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.fasta", "out.csv"]
+
+
+def test_a_sequence_longer_than_the_model_is_an_error_row_or_cut(gia, write, proteins) -> None:
+    long = "MKLV" * 375
+    done = gia("predict", proteins, write(f">l\n{long}\n>s\nMK\n", "a.fasta"))
+    assert done.code == 1
+    assert [row["status"] for row in done.rows] == ["error", "ok"]
+    assert "got 1500" in done.rows[0]["reason"]
+    assert "--long truncate" in done.rows[0]["reason"]
+    cut = gia("predict", proteins, "a.fasta", "--long", "truncate")
+    assert cut.code == 0
+    assert "only the first 1024 of 1500" in cut.rows[0]["reason"]
+    first = gia("predict", proteins, write(f">l\n{long[:1024]}\n", "b.fasta")).rows[0]
+    # The last residues know what followed them, so the two are near but not the same.
+    assert float(cut.rows[0]["label_prob_1"]) == pytest.approx(float(first["label_prob_1"]), abs=1e-3)
+    assert cut.rows[0]["sequence"] == long
+
+
+def test_embeddings_do_not_depend_on_what_stands_beside(gia, write, proteins) -> None:
+    sequences = ["MKVLAAGG", "MKLV" * 24 + "AA", "MKV", "A" * 700, "KLAKLAK"]
+    together = vectors(gia, proteins, write("sequence\n" + "".join(f"{s}\n" for s in sequences)))
+    for index, sequence in enumerate(sequences):
+        alone = vectors(gia, proteins, write(f"sequence\n{sequence}\n"))
+        np.testing.assert_allclose(alone[0], together[index], atol=1e-5)
+
+
+def test_the_same_file_twice_gives_the_same_bytes(gia, write, proteins, tmp_path) -> None:
+    write("".join(f">{index}\n{peptide}\n" for index, peptide in enumerate(PEPTIDES)), "a.fasta")
+    for name in ("one.csv", "two.csv", "one.npz", "two.npz", "one.parquet", "two.parquet"):
+        assert gia("embed", proteins, "a.fasta", "-o", name).code == 0
+    for suffix in ("csv", "parquet"):
+        assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
+    with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "two.npz") as two:
+        np.testing.assert_array_equal(one["vectors"], two["vectors"])
+
+
+def test_rows_out_are_rows_in_where_some_cannot_be_read(gia, write, proteins) -> None:
+    done = gia("embed", proteins, write(">a\nMK\n>b\nM1\n>c\nAA\n", "a.fasta"))
+    assert done.code == 1
+    assert [(row["id"], row["status"], row["e0"] == "") for row in done.rows] == [
+        ("a", "ok", False),
+        ("b", "error", True),
+        ("c", "ok", False),
+    ]
+    assert done.told == ["1 of 3 rows not embedded: line 3: unknown letter '1' at position 2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sequences"),
+    [
+        (";note\n>a\nMK\n;more\n", ["MK"]),
+        ("\ufeff>a\nMK\n", ["MK"]),
+        (">a\r\nMKT\r\n", ["MKT"]),
+        (">a\rMKT\r>b\rAA\r", ["MKT", "AA"]),
+        (">a\nMKT\nAYI\n\n>b\nMK", ["MKTAYI", "MK"]),
+    ],
+)
+def test_fasta_as_people_write_it(gia, write, proteins, content, sequences) -> None:
+    done = gia("predict", proteins, write(content, "a.fasta"))
+    assert done.code == 0
+    assert [row["sequence"] for row in done.rows] == sequences
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(">\nMK\n>b\nAA\n", "record without a name"), (">a\n>b\nMK\n", "empty sequence")],
+)
+def test_a_record_that_lacks_something_is_an_error_row(gia, write, proteins, content, reason) -> None:
+    done = gia("predict", proteins, write(content, "a.fasta"))
+    assert done.code == 1
+    assert [row["status"] for row in done.rows] == ["error", "ok"]
+    assert done.rows[0]["reason"] == reason
+
+
+def test_text_before_the_first_record_is_an_error_with_its_line(gia, write, proteins) -> None:
+    bad = gia("predict", proteins, write(";note\nhello\n>a\nMK\n", "a.fasta"))
+    assert bad.error.startswith("a.fasta, line 2: not FASTA: text before the first '>': got 'hello'")
+
+
+def test_na_is_asparagine_and_alanine(gia, write, proteins) -> None:
+    done = gia("predict", proteins, write("id,sequence\nNA,NA\nnan,NAN\n"))
+    assert done.code == 0
+    assert [row["id"] for row in done.rows] == ["NA", "nan"]
+
+
+def test_fasta_has_nothing_to_learn_from(gia, write, tiny) -> None:
+    write(">a\nMKV\n>b\nAAL\n", "a.fasta")
+    for options in ([], ["-t", "y"]):
+        bad = gia("train", "a.fasta", "-o", "new", *options, *tiny)
+        assert "a FASTA file holds no measurements" in bad.error
+        assert "train on a" in bad.error
+
+
+def labelled(*more: str) -> str:
+    rows = [f"{peptide},{helix}" for peptide, helix in zip(PEPTIDES, HELICES, strict=True)]
+    return "sequence,ss\n" + "\n".join([*rows, *more]) + "\n"
+
+
+@pytest.mark.parametrize("kind", [["--kind", "per_token"], []])
+def test_one_label_per_residue(gia, fit, write, kind, tmp_path) -> None:
+    done = fit(labelled("MKAL,H-?C"), "-t", "ss", *kind)
+    assert done.code == 0
+    assert "target: ss, per_token with labels C, H" in done.told
+    assert any("intervals are over residues" in line for line in done.out.splitlines())
+    assert not (tmp_path / "new" / "predictions.csv").exists()
+    out = gia("predict", "new", write(">a\nMKVLA\n>b\nmk*\n>c\nM1\n", "a.fasta"))
+    assert out.code == 1
+    assert [len(row["ss_pred"]) for row in out.rows] == [5, 3, 0]
+    assert set(out.rows[0]["ss_pred"]) <= {"H", "C"}
+    assert out.rows[1]["ss_pred"].endswith("-")
+    scored = gia("evaluate", "new", write(labelled()))
+    assert scored.code == 0
+    assert "Accuracy" in scored.out
+
+
+def test_labels_and_residues_must_be_as_many(fit) -> None:
+    bad = fit(labelled("MKV,HH"), "-t", "ss", "--kind", "per_token")
+    assert "line 12: labels and residues differ in number: got 2 labels, expected 3" in bad.error
+
+
+def test_evaluate_lists_the_rows_it_cannot_score(gia, write, proteins, tmp_path) -> None:
+    rows = "id,sequence,label\na,MKV,1\nb,AAL,0\nc,M1,0\nd,KKK,\ne,KLK,2\n"
+    done = gia("evaluate", proteins, write(rows), "--no-baseline", "-o", "scores.json")
+    assert done.code == 1
+    assert done.told == [
+        "not scored: line 4 (c): unknown letter '1' at position 2",
+        "not scored: line 6 (e): column 'label': unknown label: got '2', expected 0 or 1",
+        "2 rows not scored, listed above",
+    ]
+    assert '"left_out": 2' in (tmp_path / "scores.json").read_text()
+
+
+def test_evaluate_fits_the_baseline_on_the_rows_of_the_model(gia, write, proteins) -> None:
+    measured = proteins.parent / "amp.csv"
+    done = gia("evaluate", proteins, measured)
+    assert done.code == 0
+    assert "baseline: random forest on composition, length, charge, hydropathy" in done.out
+    assert "36 of 40 rows were in the training data: the scores flatter" in done.out
+    assert "baseline: not asked for" in gia("evaluate", proteins, measured, "--no-baseline").out
+
+
+def test_evaluate_says_why_there_is_no_baseline(gia, fit, write, tmp_path) -> None:
+    rows = "sequence,y\n" + "".join(f"{peptide},{i}.5\n" for i, peptide in enumerate(PEPTIDES))
+    fit(rows, "-t", "y")
+    write(rows.replace("0.5", "0.7"), "rows.csv")
+    assert "baseline: none: the training data has changed" in gia("evaluate", "new", "rows.csv").out
+    (tmp_path / "rows.csv").rename(tmp_path / "moved.csv")
+    done = gia("evaluate", "new", "moved.csv")
+    assert "baseline: none: the training data cannot be read again (rows.csv: no such file)" in done.out
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("sequence,label\n", "no row can be scored: got an empty table"),
+        ("sequence,label\nM1,1\n", "no row can be scored: got line 2: unknown letter '1'"),
+        ("sequence,Label\nMK,1\n", "no column 'label' (did you mean 'Label'?"),
+        (">a\nMK\n", "no column 'label'"),
+    ],
+)
+def test_nothing_to_score_is_one_error(gia, write, proteins, content, message) -> None:
+    assert message in gia("evaluate", proteins, write(content)).error
