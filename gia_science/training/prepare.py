@@ -36,7 +36,7 @@ from gia_science.training.notices import (
     tell_notes,
     tell_repeated_ids,
 )
-from gia_science.training.recipe import Recipe
+from gia_science.training.recipe import REGULARISATION, Recipe
 
 logger = logging.getLogger("gia_science")
 GUESS_ROWS = 200
@@ -160,8 +160,14 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
         logger.warning("the data is not what the recipe was written for: its hash differs")
     descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS.get(domain, ())
     _check_descriptors(descriptors, domain)
+    hidden = {
+        f"network.{name}": value
+        for name, value in REGULARISATION[domain].items()
+        if getattr(recipe.network, name) is None
+    }
     return recipe.updated(
         {
+            **hidden,
             "data.file": None if recipe.data.file == STDIN else recipe.data.file,
             "data.input": column,
             "data.domain": domain,

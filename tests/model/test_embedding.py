@@ -15,6 +15,7 @@ from gia_science.model.embedding import (
     SingleDescriptors,
     StreamEmbedding,
     ValueEmbedding,
+    piecewise,
 )
 
 NAN = float("nan")
@@ -137,7 +138,7 @@ def test_single_descriptors_are_hidden_in_training_alone() -> None:
 
 
 def test_packed_descriptors_are_a_few_tokens_and_a_missing_one_counts_as_the_mean() -> None:
-    module = PackedDescriptors(30, tokens=3, width=16, dropout=0.2).eval()
+    module = PackedDescriptors(30, tokens=3, width=16, dropout=0.2, bins=0).eval()
     numbers = torch.randn(2, 30)
     numbers[0, 4] = 0.0
     gap = numbers.clone()
@@ -146,6 +147,31 @@ def test_packed_descriptors_are_a_few_tokens_and_a_missing_one_counts_as_the_mea
     assert tokens.shape == (2, 3, 16)
     assert mask.all()
     torch.testing.assert_close(tokens, module(numbers)[0])
+
+
+def test_the_piecewise_encoding_fills_its_bins_one_after_another() -> None:
+    """Five bins of width 1 from -2.5: 0.25 fills the first two and three quarters of the third."""
+    encoded = piecewise(torch.tensor([[0.25, -9.0, 9.0]]), bins=5) + 0.5
+    expected = [[1, 1, 0.75, 0, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
+    torch.testing.assert_close(encoded.reshape(3, 5), torch.tensor(expected))
+
+
+def test_binned_descriptors_can_step_where_a_linear_map_cannot() -> None:
+    module = PackedDescriptors(1, tokens=1, width=4, dropout=0.0, bins=10)
+    assert module.project.in_features == 11
+    steps = piecewise(torch.tensor([[-2.0], [0.0], [0.5], [2.0]]), bins=10) @ torch.eye(10)[:, 5]
+    assert steps.diff().tolist() == [0, 1, 0], "rises within its own bin, from 0 to 0.5, and is flat outside"
+
+
+def test_hidden_tokens_are_units_only_and_only_in_training() -> None:
+    embedding = StreamEmbedding(config(token_dropout=0.5, context_dropout=0.0))
+    given = batch(rows=50)
+    given.units[:, 0] = -1
+    torch.manual_seed(0)
+    hidden = (embedding.train()(given)[0] == 0).all(dim=-1)
+    assert not hidden[:, 0].any(), "special tokens stay"
+    assert 0.3 < hidden[:, 1:].float().mean() < 0.7
+    assert not (embedding.eval()(given)[0] == 0).all(dim=-1).any()
 
 
 def test_descriptor_tokens_follow_the_stream_without_a_position() -> None:
