@@ -6,7 +6,7 @@ uses the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, sqrt
 
@@ -128,28 +128,30 @@ def dense_sparsify(
     (B, H, N, N)
     """
     pairs = visible[:, None].expand_as(weights)
-    tau = config.threshold if threshold is None else threshold[:, None, None]
-    excess = weights - tau
-    above = excess.detach() > 0
-    logistic = 1 / (1 + (-excess).exp())
-    steep = 1 / (1 + (-config.beta * excess).exp())
-    bent = torch.logaddexp(torch.zeros_like(excess), config.beta * excess) / config.beta
+    if config.sparsifier == "none":
+        return weights
     if config.sparsifier == "topk":
-        strongest = _dense_strongest(weights.detach(), pairs, config)
-        found = _dense_hard(strongest, weights, weights, config)
+        found = _dense_hard(_dense_strongest(weights.detach(), pairs, config), weights, weights, config)
     else:
-        found = {
-            "none": weights,
-            "relu": torch.where(above, excess, 0),
-            "silu": excess * logistic,
-            "softplus": bent,
-            "sigmoid": steep,
-            "binary": _dense_hard(above, weights, excess, config),
-            "silu_binary": torch.where(above, 1, excess * logistic),
-            "softplus_binary": torch.where(above, 1, bent),
-            "sigmoid_binary": torch.where(above, 1, steep),
-        }[config.sparsifier]
+        tau = config.threshold if threshold is None else threshold[:, None, None]
+        found = _dense_cut(weights, weights - tau, config)
     return torch.where(pairs, found, 0)
+
+
+def _dense_cut(weights: Tensor, excess: Tensor, config: AttentionConfig) -> Tensor:
+    above = excess.detach() > 0
+    name, beta = config.sparsifier, config.beta
+    if name == "relu":
+        return torch.where(above, excess, 0)
+    if name == "binary":
+        return _dense_hard(above, weights, excess, config)
+    if name.startswith("silu"):
+        smooth = excess / (1 + (-excess).exp())
+    elif name.startswith("softplus"):
+        smooth = torch.logaddexp(torch.zeros_like(excess), beta * excess) / beta
+    else:
+        smooth = 1 / (1 + (-beta * excess).exp())
+    return torch.where(above, 1, smooth) if name.endswith("binary") else smooth
 
 
 def _dense_hard(keep: Tensor, weights: Tensor, carrier: Tensor, config: AttentionConfig) -> Tensor:
@@ -242,7 +244,7 @@ def dense_pna(
     (B, H, N, d_h)
     """
     neighbours = (neighbours if neighbours.dim() == 4 else neighbours[:, None]).expand_as(adjacency)
-    found = dense_statistics(adjacency, values, neighbours)
+    found = dense_statistics(adjacency, values, neighbours, aggregators=aggregators)
     logs = neighbours.sum(dim=-1).clamp(min=1).to(values.dtype).add(1).log()[..., None]
     factors = {"identity": logs / logs, "amplification": logs / delta, "attenuation": delta / logs}
     columns = torch.cat([factors[s] * found[a] for s in scalers for a in aggregators], dim=-1)
@@ -250,8 +252,10 @@ def dense_pna(
     return torch.stack(heads, dim=1)
 
 
-def dense_statistics(adjacency: Tensor, values: Tensor, neighbours: Tensor) -> dict[Aggregator, Tensor]:
-    """Return every statistic of the neighbours' values.
+def dense_statistics(
+    adjacency: Tensor, values: Tensor, neighbours: Tensor, *, aggregators: Sequence[Aggregator]
+) -> dict[Aggregator, Tensor]:
+    """Return statistics of the neighbours' values.
 
     Parameters
     ----------
@@ -260,6 +264,7 @@ def dense_statistics(adjacency: Tensor, values: Tensor, neighbours: Tensor) -> d
     values : (B, H, N, d_h)
     neighbours : (B, H, N, N) bool
         Whose values the extrema are taken of.
+    aggregators : sequence of {"sum", "mean", "max", "min", "var", "std"}
 
     Returns
     -------
@@ -268,23 +273,24 @@ def dense_statistics(adjacency: Tensor, values: Tensor, neighbours: Tensor) -> d
     weights = torch.where(adjacency < 0, 0, adjacency)
     degree = weights.sum(dim=-1, keepdim=True)
     shares = torch.where(degree > LEAST_DEGREE, weights / degree.clamp(min=LEAST_DEGREE), 0)
-    mean = dense_plain(shares, values)
-    offsets = values[:, :, None] - mean[:, :, :, None]
-    variance = (shares[..., None] * offsets**2).sum(dim=3)
-    alone = ~neighbours.any(dim=-1, keepdim=True)
+
+    def variance() -> Tensor:
+        offsets = values[:, :, None] - dense_plain(shares, values)[:, :, :, None]
+        return (shares[..., None] * offsets**2).sum(dim=3)
 
     def extremum(signed: Tensor) -> Tensor:
         masked = signed[:, :, None].masked_fill(~neighbours[..., None], float("-inf"))
-        return masked.max(dim=3).values.masked_fill(alone, 0)
+        return masked.max(dim=3).values.masked_fill(~neighbours.any(dim=-1, keepdim=True), 0)
 
-    return {
-        "sum": dense_plain(weights, values),
-        "mean": mean,
-        "max": extremum(values),
-        "min": -extremum(-values),
+    literal: dict[Aggregator, Callable[[], Tensor]] = {
+        "sum": lambda: dense_plain(weights, values),
+        "mean": lambda: dense_plain(shares, values),
+        "max": lambda: extremum(values),
+        "min": lambda: -extremum(-values),
         "var": variance,
-        "std": (variance + STD_EPSILON).sqrt(),
+        "std": lambda: (variance() + STD_EPSILON).sqrt(),
     }
+    return {name: literal[name]() for name in aggregators}
 
 
 def _perceptron(mlp: HeadMLP, head: int, x: Tensor) -> Tensor:
