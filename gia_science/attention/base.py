@@ -179,7 +179,7 @@ class GraphAttention(nn.Module, ABC):
             threshold=self.threshold,
             lambdas=self.lambdas,
             bias=self.edge_bias,
-            edges=edges,
+            edges=None if self.edge_bias is None else edges,
         )
 
     def _values(self, x: Tensor) -> Tensor:

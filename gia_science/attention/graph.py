@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import sqrt
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,11 +24,9 @@ from gia_science.attention.extrema import best_rank, ranks, values_of_rank, visi
 from gia_science.attention.prior import edge_bias
 from gia_science.attention.sparsify import sparsify
 
-_PAIRS = 2**20
-"""Pairs of nodes, over batch and heads, whose weights are held at once on a processor: 4 MiB in float32."""
+_PAIRS = 2**19
+"""Pairs of nodes, over batch and heads, whose weights are held at once on a processor: 2 MiB in float32."""
 _PAIRS_GPU = 2**26
-
-ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class AttentionGraph:
             0 for a node without edges.
         """
         if not self.fused:
-            return self._in_tiles(lambda rows: self._sum_rows(values, rows), like=values)
+            return self._in_tiles(values)
         means = [
             weighted_mean(queries, keys, values, mask=self.mask, causal=self.config.causal)
             for queries, keys in zip(self.queries, self.keys, strict=True)
@@ -150,7 +148,7 @@ class AttentionGraph:
         offsets = values - middle
         ones = torch.ones_like(offsets[..., :1])
         basis = torch.cat([offsets, offsets * offsets, ones] if variance else [offsets, ones], dim=-1)
-        sums = self._in_tiles(lambda rows: self._sum_rows(basis, rows, positive=True), like=basis)
+        sums = self._in_tiles(basis, positive=True)
         return moments(sums, middle, variance=variance)
 
     def statistics(self, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -189,19 +187,26 @@ class AttentionGraph:
             }
             return found, self._visible_degrees()
         orders = [ranks(values, largest=name == "max") for name in ends]
-        counts: list[Tensor] = []
-        best: list[list[Tensor]] = [[] for _ in ends]
         with torch.no_grad():
-            for rows in self._tiles():
-                keep = self.weights(rows) > 0
-                counts.append(keep.sum(dim=-1))
-                for parts, (ranked, _) in zip(best, orders, strict=True):
-                    parts.append(best_rank(keep, ranked[:, :, : self._columns(rows)]))
+            parts = [
+                part._best_rows(ranked) for part, ranked in self._parts(*(ranked for ranked, _ in orders))
+            ]
+        counts, *best = (self._joined(list(column)) for column in zip(*parts, strict=True))
         found = {
-            name: values_of_rank(values, holders, torch.cat(parts, dim=2))
-            for name, parts, (_, holders) in zip(ends, best, orders, strict=True)
+            name: values_of_rank(values, holders, places)
+            for name, places, (_, holders) in zip(ends, best, orders, strict=True)
         }
-        return found, torch.cat(counts, dim=2)
+        return found, counts
+
+    def _best_rows(self, ranked: tuple[Tensor, ...]) -> list[Tensor]:
+        """Number of neighbours, then their best rank in each ranking, tile by tile."""
+        columns: list[list[Tensor]] = [[] for _ in range(1 + len(ranked))]
+        for rows in self._tiles():
+            keep = self.weights(rows) > 0
+            columns[0].append(keep.sum(dim=-1))
+            for column, ranking in zip(columns[1:], ranked, strict=True):
+                column.append(best_rank(keep, ranking[:, :, : self._columns(rows)]))
+        return [_cat(column, dim=2) for column in columns]
 
     def _visible_degrees(self) -> Tensor:
         B, _, N, _ = self.queries[0].shape
@@ -215,7 +220,7 @@ class AttentionGraph:
         queries = self.queries[index][:, :, rows] / sqrt(self.queries[index].shape[-1])
         return queries @ self.keys[index][:, :, : self._columns(rows)].mT
 
-    def _sum_rows(self, values: Tensor, rows: slice, *, positive: bool = False) -> Tensor:
+    def _sum_rows(self, values: Tensor, rows: slice, positive: bool) -> Tensor:
         weights = self.weights(rows)
         if positive:
             # `clamp`, unlike `relu`, lets a straight-through gradient pass where an edge was cut.
@@ -227,20 +232,73 @@ class AttentionGraph:
         last: int = rows.stop if self.config.causal else self.queries[0].shape[2]
         return last
 
+    def _in_tiles(self, values: Tensor, *, positive: bool = False) -> Tensor:
+        """Weighted sums, with the weights of a tile made at a time, and again in the backward pass."""
+        parts = [
+            _cat([_recomputed(part._sum_rows, own, rows, positive) for rows in part._tiles()], dim=2)
+            for part, (own,) in self._parts(values)
+        ]
+        return self._joined(parts).to(values.dtype)
+
+    def _parts(self, *arrays: Tensor) -> Iterator[tuple[AttentionGraph, tuple[Tensor, ...]]]:
+        """Split the graph, and arrays (B, H, N, ...) with it, by batch and heads.
+
+        Tiles of few heads and many rows are better than the reverse, as each tile has a gradient for all keys of its
+        heads. Tensors are split, not sliced, for the gradient of a slice is as large as the whole.
+        """
+        batch, heads = self._part_size()
+        pieces = zip(
+            *(_split(array, batch, heads) for array in (*self.queries, *self.keys, *arrays)), strict=True
+        )
+        sets = len(self.queries)
+        B, H = self.queries[0].shape[:2]
+        places = [(b, h) for b in range(0, B, batch) for h in range(0, H, heads)]
+        for (b, h), tensors in zip(places, pieces, strict=True):
+            some, mine = slice(b, b + batch), slice(h, h + heads)
+            part = replace(
+                self,
+                queries=tensors[:sets],
+                keys=tensors[sets : 2 * sets],
+                mask=None if self.mask is None else self.mask[some],
+                threshold=None if self.threshold is None else self.threshold[mine],
+                lambdas=None if self.lambdas is None else self.lambdas[mine],
+                bias=None if self.bias is None else self.bias[mine],
+                edges=None if self.edges is None else self.edges[some],
+            )
+            yield part, tensors[2 * sets :]
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        """Undo `_parts`."""
+        across = ceil(self.queries[0].shape[1] / self._part_size()[1])
+        by_batch = [_cat(parts[i : i + across], dim=1) for i in range(0, len(parts), across)]
+        return _cat(by_batch, dim=0)
+
+    def _part_size(self) -> tuple[int, int]:
+        """How much of the batch, and how many heads, go together."""
+        _, H, N, _ = self.queries[0].shape
+        heads = max(1, self._pairs() // (N * N))
+        return max(1, heads // H), min(heads, H)
+
     def _tiles(self) -> list[slice]:
         B, H, N, _ = self.queries[0].shape
-        pairs = _PAIRS if self.queries[0].device.type == "cpu" else _PAIRS_GPU
-        size = max(1, pairs // (B * H * N))
+        size = max(1, self._pairs() // (B * H * N))
         return [slice(start, min(start + size, N)) for start in range(0, N, size)]
 
-    def _in_tiles(self, rows_of: Callable[[slice], Tensor], *, like: Tensor) -> Tensor:
-        tiles = [_recomputed(rows_of, rows) for rows in self._tiles()]
-        return torch.cat(tiles, dim=2).to(like.dtype)
+    def _pairs(self) -> int:
+        return _PAIRS if self.queries[0].device.type == "cpu" else _PAIRS_GPU
 
 
-def _recomputed(function: Callable[[slice], ResultT], rows: slice) -> ResultT:
+def _split(array: Tensor, batch: int, heads: int) -> list[Tensor]:
+    return [part for row in torch.split(array, batch) for part in torch.split(row, heads, dim=1)]
+
+
+def _cat(parts: list[Tensor], *, dim: int) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)
+
+
+def _recomputed(function: Callable[..., Tensor], *args: Any) -> Tensor:
     """Call a function whose intermediate results are not kept for the backward pass but made again."""
     if not torch.is_grad_enabled():
-        return function(rows)
-    result: ResultT = checkpoint(function, rows, use_reentrant=False, preserve_rng_state=False)
+        return function(*args)
+    result: Tensor = checkpoint(function, *args, use_reentrant=False, preserve_rng_state=False)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import relu, sigmoid, silu, softplus
+from torch.nn.functional import sigmoid, silu, softplus
 
 from gia_science.attention.config import AttentionConfig
 
@@ -42,7 +42,7 @@ def _cut(weights: Tensor, excess: Tensor, config: AttentionConfig) -> Tensor:
         return _harden(excess > 0, weights, excess, config)
     form = config.sparsifier.removesuffix("_binary")
     if form == "relu":
-        return relu(excess)
+        return excess.relu_()
     if form == "silu":
         smooth = silu(excess)
     elif form == "softplus":

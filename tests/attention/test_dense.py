@@ -165,22 +165,19 @@ AGGREGATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four rows at a time, so that six rows are two unequal tiles."""
-    monkeypatch.setattr(graph, "_PAIRS", 4 * 2 * 3 * 6)
-    monkeypatch.setattr(extrema, "_CELLS", 3 * 2 * 3 * 6 * 8)
-
-
-@pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("adjacency", THRESHOLDS)
 @pytest.mark.parametrize("sparsifier", SPARSIFIERS)
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_every_combination_equals_the_dense_form(adjacency: str, sparsifier: str, aggregation: str) -> None:
-    """In both directions, with left padding and causally with known edges."""
+def test_every_combination_equals_the_dense_form(
+    adjacency: str, sparsifier: str, aggregation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In both directions with left padding, two heads and then the third at a time; and causally with known edges,
+    four rows of a head and then the other two at a time."""
+    monkeypatch.setattr(extrema, "_CELLS", 3 * 2 * 6 * 8)
     options = {"adjacency": adjacency, "threshold": THRESHOLDS[adjacency], **SPARSIFIERS[sparsifier]}
     edges = torch.randint(0, 4, (2, 6, 6), generator=torch.Generator().manual_seed(1))
-    for name, causal, kinds in (("left padding", False, 0), ("nothing real", True, 3)):
+    for name, causal, kinds, pairs in (("left padding", False, 0, 72), ("nothing real", True, 3, 24)):
+        monkeypatch.setattr(graph, "_PAIRS", pairs)
         config = AttentionConfig.model_validate(
             {"heads": 3, "causal": causal, "edge_kinds": kinds, **options, **AGGREGATIONS[aggregation]}
         )
