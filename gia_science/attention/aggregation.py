@@ -112,16 +112,17 @@ def moments(sums: Tensor, middle: Tensor, *, variance: bool) -> tuple[Tensor, Te
         Mean and variance are weighted by `A / sum_j A`; both are 0 where the weights sum to no more than
         `LEAST_DEGREE`.
     """
-    d = middle.shape[-1]
+    d, dtype = middle.shape[-1], sums.dtype
+    # In half precision the inverse of a small degree would overflow.
+    sums = sums.to(torch.promote_types(dtype, torch.float32))
     degree = sums[..., -1:]
     there = degree > LEAST_DEGREE
     share = torch.where(there, 1 / degree.clamp(min=LEAST_DEGREE), 0)
     offset = sums[..., :d] * share
     total = sums[..., :d] + degree * middle
     mean = offset + there * middle
-    if not variance:
-        return total, mean, mean
-    return total, mean, (sums[..., d : 2 * d] * share - offset * offset).clamp(min=0)
+    spread = (sums[..., d : 2 * d] * share - offset * offset).clamp(min=0) if variance else mean
+    return total.to(dtype), mean.to(dtype), spread.to(dtype)
 
 
 def centre(values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:

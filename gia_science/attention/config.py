@@ -262,6 +262,11 @@ class AttentionConfig(BaseModel):
         return self.sparsifier in _THRESHOLDED
 
     @property
+    def scales(self) -> bool:
+        """Whether any degree scaler differs from 1."""
+        return self.scalers != ("identity",)
+
+    @property
     def everyone_is_a_neighbour(self) -> bool:
         """Whether every visible token is a neighbour, whatever the scores."""
         return self.adjacency == "softmax" and self.sparsifier == "none"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil, sqrt
-from typing import Any
+from math import sqrt
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from gia_science.attention.adjacency import degrees, edge_weights, visible_rows
 from gia_science.attention.aggregation import (
@@ -23,10 +21,7 @@ from gia_science.attention.config import Aggregator, AttentionConfig
 from gia_science.attention.extrema import best_rank, ranks, values_of_rank, visible_extremum
 from gia_science.attention.prior import edge_bias
 from gia_science.attention.sparsify import sparsify
-
-_PAIRS = 2**19
-"""Pairs of nodes, over batch and heads, whose weights are held at once on a processor: 2 MiB in float32."""
-_PAIRS_GPU = 2**26
+from gia_science.attention.tiles import Tiling, join, recomputed
 
 
 @dataclass(frozen=True)
@@ -151,7 +146,7 @@ class AttentionGraph:
         sums = self._in_tiles(basis, positive=True)
         return moments(sums, middle, variance=variance)
 
-    def statistics(self, values: Tensor) -> tuple[Tensor, Tensor]:
+    def statistics(self, values: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return the statistics that the configuration names, side by side, and the number of neighbours.
 
         Parameters
@@ -162,12 +157,15 @@ class AttentionGraph:
         -------
         columns : (B, H, N, A * d_h)
             0 for a node without neighbours, but for the standard deviation, `sqrt(variance + 1e-5)`.
-        degree : (B, N) or (B, H, N) int64
-            The former where it is the same for all heads.
+        degree : (B, N) or (B, H, N) int64, or None
+            The former where it is the same for all heads; None where no scaler needs it.
         """
         names = self.config.aggregators
         ends = tuple(name for name in names if name in ("max", "min"))
-        found, degree = self._extrema(values, ends)
+        found: dict[Aggregator, Tensor] = {}
+        degree = None
+        if ends or self.config.scales:
+            found, degree = self._extrema(values, ends)
         if len(ends) < len(names):
             spread = not {"var", "std"}.isdisjoint(names)
             found["sum"], found["mean"], found["var"] = self.moments(values, variance=spread)
@@ -187,26 +185,28 @@ class AttentionGraph:
             }
             return found, self._visible_degrees()
         orders = [ranks(values, largest=name == "max") for name in ends]
+        tiling = Tiling.of(self.queries[0])
         with torch.no_grad():
             parts = [
-                part._best_rows(ranked) for part, ranked in self._parts(*(ranked for ranked, _ in orders))
+                part._best_rows(ranked, tiling)
+                for part, ranked in self._parts(tiling, *(ranked for ranked, _ in orders))
             ]
-        counts, *best = (self._joined(list(column)) for column in zip(*parts, strict=True))
+        counts, *best = (tiling.join(column, heads=self.config.heads) for column in zip(*parts, strict=True))
         found = {
             name: values_of_rank(values, holders, places)
             for name, places, (_, holders) in zip(ends, best, orders, strict=True)
         }
         return found, counts
 
-    def _best_rows(self, ranked: tuple[Tensor, ...]) -> list[Tensor]:
+    def _best_rows(self, ranked: tuple[Tensor, ...], tiling: Tiling) -> list[Tensor]:
         """Number of neighbours, then their best rank in each ranking, tile by tile."""
         columns: list[list[Tensor]] = [[] for _ in range(1 + len(ranked))]
-        for rows in self._tiles():
+        for rows in tiling.row_slices(self.queries[0].shape[2]):
             keep = self.weights(rows) > 0
             columns[0].append(keep.sum(dim=-1))
             for column, ranking in zip(columns[1:], ranked, strict=True):
                 column.append(best_rank(keep, ranking[:, :, : self._columns(rows)]))
-        return [_cat(column, dim=2) for column in columns]
+        return [join(column, dim=2) for column in columns]
 
     def _visible_degrees(self) -> Tensor:
         B, _, N, _ = self.queries[0].shape
@@ -234,71 +234,28 @@ class AttentionGraph:
 
     def _in_tiles(self, values: Tensor, *, positive: bool = False) -> Tensor:
         """Weighted sums, with the weights of a tile made at a time, and again in the backward pass."""
+        tiling = Tiling.of(self.queries[0])
+        H, N = values.shape[1:3]
         parts = [
-            _cat([_recomputed(part._sum_rows, own, rows, positive) for rows in part._tiles()], dim=2)
-            for part, (own,) in self._parts(values)
+            join([recomputed(part._sum_rows, own, rows, positive) for rows in tiling.row_slices(N)], dim=2)
+            for part, (own,) in self._parts(tiling, values)
         ]
-        return self._joined(parts).to(values.dtype)
+        return tiling.join(parts, heads=H).to(values.dtype)
 
-    def _parts(self, *arrays: Tensor) -> Iterator[tuple[AttentionGraph, tuple[Tensor, ...]]]:
-        """Split the graph, and arrays (B, H, N, ...) with it, by batch and heads.
-
-        Tiles of few heads and many rows are better than the reverse, as each tile has a gradient for all keys of its
-        heads. Tensors are split, not sliced, for the gradient of a slice is as large as the whole.
-        """
-        batch, heads = self._part_size()
-        pieces = zip(
-            *(_split(array, batch, heads) for array in (*self.queries, *self.keys, *arrays)), strict=True
-        )
+    def _parts(self, tiling: Tiling, *arrays: Tensor) -> Iterator[tuple[AttentionGraph, tuple[Tensor, ...]]]:
+        """The graph, and arrays (B, H, N, ...) with it, by batch and heads."""
         sets = len(self.queries)
-        B, H = self.queries[0].shape[:2]
-        places = [(b, h) for b in range(0, B, batch) for h in range(0, H, heads)]
-        for (b, h), tensors in zip(places, pieces, strict=True):
-            some, mine = slice(b, b + batch), slice(h, h + heads)
+        pieces = zip(*(tiling.split(array) for array in (*self.queries, *self.keys, *arrays)), strict=True)
+        places = tiling.places(self.queries[0])
+        for (some, heads), tensors in zip(places, pieces, strict=True):
             part = replace(
                 self,
                 queries=tensors[:sets],
                 keys=tensors[sets : 2 * sets],
                 mask=None if self.mask is None else self.mask[some],
-                threshold=None if self.threshold is None else self.threshold[mine],
-                lambdas=None if self.lambdas is None else self.lambdas[mine],
-                bias=None if self.bias is None else self.bias[mine],
+                threshold=None if self.threshold is None else self.threshold[heads],
+                lambdas=None if self.lambdas is None else self.lambdas[heads],
+                bias=None if self.bias is None else self.bias[heads],
                 edges=None if self.edges is None else self.edges[some],
             )
             yield part, tensors[2 * sets :]
-
-    def _joined(self, parts: list[Tensor]) -> Tensor:
-        """Undo `_parts`."""
-        across = ceil(self.queries[0].shape[1] / self._part_size()[1])
-        by_batch = [_cat(parts[i : i + across], dim=1) for i in range(0, len(parts), across)]
-        return _cat(by_batch, dim=0)
-
-    def _part_size(self) -> tuple[int, int]:
-        """How much of the batch, and how many heads, go together."""
-        _, H, N, _ = self.queries[0].shape
-        heads = max(1, self._pairs() // (N * N))
-        return max(1, heads // H), min(heads, H)
-
-    def _tiles(self) -> list[slice]:
-        B, H, N, _ = self.queries[0].shape
-        size = max(1, self._pairs() // (B * H * N))
-        return [slice(start, min(start + size, N)) for start in range(0, N, size)]
-
-    def _pairs(self) -> int:
-        return _PAIRS if self.queries[0].device.type == "cpu" else _PAIRS_GPU
-
-
-def _split(array: Tensor, batch: int, heads: int) -> list[Tensor]:
-    return [part for row in torch.split(array, batch) for part in torch.split(row, heads, dim=1)]
-
-
-def _cat(parts: list[Tensor], *, dim: int) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)
-
-
-def _recomputed(function: Callable[..., Tensor], *args: Any) -> Tensor:
-    """Call a function whose intermediate results are not kept for the backward pass but made again."""
-    if not torch.is_grad_enabled():
-        return function(*args)
-    result: Tensor = checkpoint(function, *args, use_reentrant=False, preserve_rng_state=False)
-    return result

@@ -103,7 +103,8 @@ class PNAAttention(GraphAttention):
     def _aggregate(self, graph: AttentionGraph, values: Tensor) -> Tensor:
         columns, degree = graph.statistics(values)
         config, factors = self.config, None
-        if config.scalers != ("identity",):
+        if config.scales:
+            assert degree is not None
             factors = degree_factors(degree, scalers=config.scalers, delta=config.delta, dtype=values.dtype)
         out: Tensor = self.mlp(columns, factors)
         return out

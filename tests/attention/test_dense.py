@@ -17,7 +17,7 @@ from gia_science.attention import (
     PNAAttention,
     build_attention,
     extrema,
-    graph,
+    tiles,
 )
 from gia_science.attention.dense import (
     dense_adjacency,
@@ -177,7 +177,7 @@ def test_every_combination_equals_the_dense_form(
     options = {"adjacency": adjacency, "threshold": THRESHOLDS[adjacency], **SPARSIFIERS[sparsifier]}
     edges = torch.randint(0, 4, (2, 6, 6), generator=torch.Generator().manual_seed(1))
     for name, causal, kinds, pairs in (("left padding", False, 0, 72), ("nothing real", True, 3, 24)):
-        monkeypatch.setattr(graph, "_PAIRS", pairs)
+        monkeypatch.setattr(tiles, "_PAIRS", pairs)
         config = AttentionConfig.model_validate(
             {"heads": 3, "causal": causal, "edge_kinds": kinds, **options, **AGGREGATIONS[aggregation]}
         )

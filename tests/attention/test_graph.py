@@ -112,4 +112,5 @@ def test_a_graph_cut_to_nothing_leaves_the_node_alone() -> None:
     assert (graph.weighted_sum(values) == 0).all()
     columns, degree = graph.statistics(values)
     assert (columns[..., :4] == 0).all()
+    assert degree is not None
     assert (degree == 0).all()

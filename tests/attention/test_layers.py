@@ -21,7 +21,7 @@ from gia_science.attention import (
     PNAAttention,
     build_attention,
     extrema,
-    graph,
+    tiles,
 )
 from gia_science.errors import RecipeError
 
@@ -213,7 +213,7 @@ class Largest(TorchDispatchMode):
 def test_nothing_of_size_n_by_n_is_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither forward nor backward, where tiles are small."""
     n = 600
-    monkeypatch.setattr(graph, "_PAIRS", 2**12)
+    monkeypatch.setattr(tiles, "_PAIRS", 2**12)
     monkeypatch.setattr(extrema, "_CELLS", 2**12)
     layer = LAYERS[name]()
     x = torch.randn(1, n, 16, requires_grad=True)
