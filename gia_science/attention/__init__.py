@@ -8,6 +8,7 @@ from gia_science.attention.layers import (
     PNAAttention,
     build_attention,
 )
+from gia_science.attention.prior import edge_matrix
 from gia_science.attention.rotary import rotary
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "PNAAttention",
     "PlainAttention",
     "build_attention",
+    "edge_matrix",
     "rotary",
 ]

@@ -1,10 +1,12 @@
 """Which edges there are, and how scores become their weights.
 
-An edge leads from neighbour j to node i; its weight is `A[i, j]`. Under softmax every visible token is
-a neighbour, and the weights themselves live only inside the fused kernel or in `dense`.
+An edge leads from neighbour j to node i; its weight is `A[i, j]`. Under plain softmax every visible token
+is a neighbour, and the weights themselves live only inside the fused kernel or in `dense`.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -96,3 +98,61 @@ def degrees(mask: Tensor, *, causal: bool) -> Tensor:
     if causal:
         return mask.cumsum(dim=1)
     return mask.sum(dim=1, keepdim=True).expand_as(mask)
+
+
+def visible_rows(
+    mask: Tensor | None, rows: slice, columns: int, *, causal: bool, device: torch.device
+) -> Tensor | None:
+    """Tell which of the first columns some rows may see.
+
+    Parameters
+    ----------
+    mask : (B, N) bool, optional
+        True for real tokens; none means all.
+    rows : slice
+        Of t nodes i.
+    columns : int
+        Number M of nodes j, from the first.
+    causal : bool
+    device : torch.device
+
+    Returns
+    -------
+    (B or 1, 1, t or 1, M) bool, or None
+        None where every row sees every column.
+    """
+    keys = None if mask is None else mask[:, None, None, :columns]
+    if not causal:
+        return keys
+    past = torch.arange(columns, device=device) <= torch.arange(rows.start, rows.stop, device=device)[:, None]
+    return past[None, None] if keys is None else keys & past
+
+
+def edge_weights(
+    scores: Tensor, seen: Tensor | None, *, adjacency: Literal["softmax", "relu", "sigmoid"]
+) -> Tensor:
+    """Turn scores into weights of edges.
+
+    Parameters
+    ----------
+    scores : (B, H, t, M)
+        Finite for hidden pairs too.
+    seen : broadcastable to the scores, bool, optional
+        True where there may be an edge; none means everywhere.
+    adjacency : {"softmax", "relu", "sigmoid"}
+
+    Returns
+    -------
+    (B, H, t, M)
+        In float32 at least. Softmax leaves hidden pairs out of its sums; their own weights are not yet 0
+        in rows that see nothing, nor under the other two.
+    """
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    if adjacency == "relu":
+        return scores.relu()
+    if adjacency == "sigmoid":
+        return scores.sigmoid()
+    if seen is not None:
+        # The least finite number, as a row of -inf would be NaN throughout.
+        scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+    return scores.softmax(dim=-1)

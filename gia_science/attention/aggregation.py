@@ -9,10 +9,12 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from gia_science.attention.adjacency import degrees, sdpa_mask
-from gia_science.attention.config import Aggregator, EpsilonForm, Scaler
+from gia_science.attention.config import EpsilonForm, Scaler
 
 STD_EPSILON = 1e-5
 """Added to the variance under the square root, whose slope at 0 is infinite."""
+LEAST_DEGREE = 1e-6
+"""Weights that sum to no more than this have no mean: dividing by their sum would be noise, or overflow."""
 
 
 def weighted_mean(
@@ -82,20 +84,62 @@ def weighted_mean_and_variance(
     mean, variance : (B, H, N, d_h)
         Variance is at least 0; both are 0 for a node that sees nothing.
     """
-    centre = _centre(values.detach(), mask, causal=causal)
-    offsets = values - centre
+    middle = centre(values.detach(), mask, causal=causal)
+    offsets = values - middle
     mean = weighted_mean(queries, keys, offsets, mask=mask, causal=causal)
     square = weighted_mean(queries, keys, offsets * offsets, mask=mask, causal=causal)
     variance = (square - mean * mean).clamp(min=0)
     if mask is not None:
-        centre = centre * (degrees(mask, causal=causal) > 0)[:, None, :, None]
-    return mean + centre, variance
+        middle = middle * (degrees(mask, causal=causal) > 0)[:, None, :, None]
+    return mean + middle, variance
 
 
-def _centre(values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
-    """Choose the constant c, (B, H, 1, d_h).
+def moments(sums: Tensor, middle: Tensor, *, variance: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Return sum, mean and variance of the neighbours' values from sums of offsets.
 
-    In causal attention it is the first real token, the only one that every other token may know of.
+    Parameters
+    ----------
+    sums : (B, H, N, 2 * d_h + 1) or (B, H, N, d_h + 1)
+        `sum_j A[i, j] u_j` with u the offsets `v - c`, their squares if the variance is wanted, and 1.
+    middle : (B, H, 1, d_h)
+        The constant c.
+    variance : bool
+        Whether it is wanted; otherwise the third result is the second.
+
+    Returns
+    -------
+    sum, mean, variance : (B, H, N, d_h)
+        Mean and variance are weighted by `A / sum_j A`; both are 0 where the weights sum to no more than
+        `LEAST_DEGREE`.
+    """
+    d, dtype = middle.shape[-1], sums.dtype
+    # In half precision the inverse of a small degree would overflow.
+    sums = sums.to(torch.promote_types(dtype, torch.float32))
+    degree = sums[..., -1:]
+    there = degree > LEAST_DEGREE
+    share = torch.where(there, 1 / degree.clamp(min=LEAST_DEGREE), 0)
+    offset = sums[..., :d] * share
+    total = sums[..., :d] + degree * middle
+    mean = offset + there * middle
+    spread = (sums[..., d : 2 * d] * share - offset * offset).clamp(min=0) if variance else mean
+    return total.to(dtype), mean.to(dtype), spread.to(dtype)
+
+
+def centre(values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    """Choose a constant amid the values, by which they are shifted before they are squared.
+
+    Parameters
+    ----------
+    values : (B, H, N, d_h)
+    mask : (B, N) bool, optional
+        True for real tokens.
+    causal : bool
+
+    Returns
+    -------
+    (B, H, 1, d_h)
+        Mean over the real tokens; in causal attention the first of them, the only one that every other token
+        may know of.
     """
     if causal:
         if mask is None:
@@ -108,31 +152,12 @@ def _centre(values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
     return torch.einsum("bn,bhnd->bhd", weight.to(values.dtype), values)[:, :, None]
 
 
-def statistics(mean: Tensor, variance: Tensor, *, aggregators: Sequence[Aggregator]) -> Tensor:
-    """Put the chosen statistics side by side.
-
-    Parameters
-    ----------
-    mean, variance : (B, H, N, d_h)
-    aggregators : sequence of {"mean", "var", "std"}
-        The standard deviation is `sqrt(variance + 1e-5)`.
-
-    Returns
-    -------
-    (B, H, N, A * d_h)
-    """
-    columns: dict[Aggregator, Tensor] = {"mean": mean, "var": variance}
-    if "std" in aggregators:
-        columns["std"] = (variance + STD_EPSILON).sqrt()
-    return torch.cat([columns[name] for name in aggregators], dim=-1)
-
-
 def degree_factors(degree: Tensor, *, scalers: Sequence[Scaler], delta: float, dtype: torch.dtype) -> Tensor:
     """Return the factors by which a node's statistics are scaled for its degree.
 
     Parameters
     ----------
-    degree : (B, N)
+    degree : (B, N) or (B, H, N)
         Number of neighbours; 0 counts as 1, so that attenuation stays finite.
     scalers : sequence of {"identity", "amplification", "attenuation"}
         1, `log(degree + 1) / delta`, `delta / log(degree + 1)`.
@@ -142,7 +167,7 @@ def degree_factors(degree: Tensor, *, scalers: Sequence[Scaler], delta: float, d
 
     Returns
     -------
-    (B, N, S)
+    (B, N, S) or (B, H, N, S)
 
     References
     ----------

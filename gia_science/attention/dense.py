@@ -6,22 +6,30 @@ uses the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import sqrt
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil, sqrt
 
 import torch
 from torch import Tensor
 from torch.nn.functional import silu
 
-from gia_science.attention.aggregation import STD_EPSILON
-from gia_science.attention.config import Aggregator, EpsilonForm, Scaler
+from gia_science.attention.aggregation import LEAST_DEGREE, STD_EPSILON
+from gia_science.attention.config import Adjacency, Aggregator, AttentionConfig, EpsilonForm, Scaler
 from gia_science.attention.mlp import NORM_EPSILON, HeadMLP
 
 
 def dense_scores(
-    queries: Tensor, keys: Tensor, visible: Tensor, *, alpha: Tensor | None = None, temperature: float = 1.0
+    queries: Tensor,
+    keys: Tensor,
+    visible: Tensor,
+    *,
+    alpha: Tensor | None = None,
+    temperature: float = 1.0,
+    bias: Tensor | None = None,
+    edges: Tensor | None = None,
 ) -> Tensor:
-    """Return `alpha_h Q K^T / (T sqrt(d_h))`, and -inf where there is no edge.
+    """Return `alpha_h Q K^T / (T sqrt(d_h))` plus the bias of known edges, and -inf where there is no edge.
 
     Parameters
     ----------
@@ -33,6 +41,10 @@ def dense_scores(
         Sharpening per head or per layer; none means 1.
     temperature : float
         Fixed divisor T.
+    bias : (H, K), optional
+        What a known edge of each kind adds.
+    edges : (B, N, N) int, optional
+        Kind of the known edge plus 1, 0 for none.
 
     Returns
     -------
@@ -42,6 +54,9 @@ def dense_scores(
     if alpha is not None:
         products = alpha[:, None, None] * products
     scores = products / (temperature * sqrt(queries.shape[-1]))
+    if bias is not None and edges is not None:
+        for kind in range(bias.shape[1]):
+            scores = torch.where(edges[:, None] == kind + 1, scores + bias[:, kind, None, None], scores)
     return scores.masked_fill(~visible[:, None], float("-inf"))
 
 
@@ -62,6 +77,99 @@ def dense_softmax_adjacency(scores: Tensor) -> Tensor:
     weights = (scores - top.masked_fill(top.isinf(), 0)).exp()
     total = weights.sum(dim=-1, keepdim=True)
     return weights / total.masked_fill(total == 0, 1)
+
+
+def dense_adjacency(
+    scores: Sequence[Tensor], *, adjacency: Adjacency = "softmax", lambdas: Tensor | None = None
+) -> Tensor:
+    """Return the weights A of all edges.
+
+    Parameters
+    ----------
+    scores : sequence of (B, H, N, N)
+        -inf where there is no edge; two for the differential adjacency, else one.
+    adjacency : {"softmax", "relu", "sigmoid", "differential"}
+    lambdas : (H,), optional
+        Factor of the second softmax of the differential adjacency.
+
+    Returns
+    -------
+    (B, H, N, N)
+        0 where there is no edge.
+    """
+    first = scores[0]
+    if adjacency == "relu":
+        return torch.where(first > 0, first, 0)
+    if adjacency == "sigmoid":
+        return 1 / (1 + (-first).exp())
+    weights = dense_softmax_adjacency(first)
+    if adjacency == "softmax":
+        return weights
+    assert lambdas is not None
+    return weights - lambdas[:, None, None] * dense_softmax_adjacency(scores[1])
+
+
+def dense_sparsify(
+    weights: Tensor, visible: Tensor, *, config: AttentionConfig, threshold: Tensor | None = None
+) -> Tensor:
+    """Return the weights `A' = g(A; tau)` of the edges that stay.
+
+    Parameters
+    ----------
+    weights : (B, H, N, N)
+    visible : (B, N, N) bool
+    config : AttentionConfig
+        Its `sparsifier`, and the options of that.
+    threshold : (H,), optional
+        Learned threshold of each head; none means that of the configuration.
+
+    Returns
+    -------
+    (B, H, N, N)
+    """
+    pairs = visible[:, None].expand_as(weights)
+    if config.sparsifier == "none":
+        return weights
+    if config.sparsifier == "topk":
+        found = _dense_hard(_dense_strongest(weights.detach(), pairs, config), weights, weights, config)
+    else:
+        tau = config.threshold if threshold is None else threshold[:, None, None]
+        found = _dense_cut(weights, weights - tau, config)
+    return torch.where(pairs, found, 0)
+
+
+def _dense_cut(weights: Tensor, excess: Tensor, config: AttentionConfig) -> Tensor:
+    above = excess.detach() > 0
+    name, beta = config.sparsifier, config.beta
+    if name == "relu":
+        return torch.where(above, excess, 0)
+    if name == "binary":
+        return _dense_hard(above, weights, excess, config)
+    if name.startswith("silu"):
+        smooth = excess / (1 + (-excess).exp())
+    elif name.startswith("softplus"):
+        smooth = torch.logaddexp(torch.zeros_like(excess), beta * excess) / beta
+    else:
+        smooth = 1 / (1 + (-beta * excess).exp())
+    return torch.where(above, 1, smooth) if name.endswith("binary") else smooth
+
+
+def _dense_hard(keep: Tensor, weights: Tensor, carrier: Tensor, config: AttentionConfig) -> Tensor:
+    if config.hard_edges == "keep_weight":
+        return torch.where(keep, weights, 0)
+    return keep.to(weights.dtype) + carrier - carrier.detach()
+
+
+def _dense_strongest(weights: Tensor, pairs: Tensor, config: AttentionConfig) -> Tensor:
+    keep = torch.zeros_like(pairs)
+    for row, seen, kept in zip(weights.flatten(0, 2), pairs.flatten(0, 2), keep.flatten(0, 2), strict=True):
+        ranked = sorted(row[seen].tolist(), reverse=True)
+        if ranked:
+            count = config.k or ceil(Fraction(str(config.fraction)) * len(ranked))
+            least = ranked[min(count, len(ranked)) - 1]
+            rounding = 64 * torch.finfo(weights.dtype).eps * abs(least)
+            kept.copy_(seen & (row > 0) & (row >= least - rounding))
+    return keep
 
 
 def dense_plain(adjacency: Tensor, values: Tensor) -> Tensor:
@@ -108,7 +216,7 @@ def dense_gin(
 def dense_pna(
     adjacency: Tensor,
     values: Tensor,
-    visible: Tensor,
+    neighbours: Tensor,
     *,
     aggregators: Sequence[Aggregator],
     scalers: Sequence[Scaler],
@@ -120,10 +228,11 @@ def dense_pna(
     Parameters
     ----------
     adjacency : (B, H, N, N)
+        A negative weight counts as 0.
     values : (B, H, N, d_h)
-    visible : (B, N, N) bool
-        Its row sums are the degrees.
-    aggregators : sequence of {"mean", "var", "std"}
+    neighbours : (B, N, N) or (B, H, N, N) bool
+        Whose values the extrema are taken of, and whose number is the degree.
+    aggregators : sequence of {"sum", "mean", "max", "min", "var", "std"}
     scalers : sequence of {"identity", "amplification", "attenuation"}
     delta : float
         Mean of `log(degree + 1)` over the training data.
@@ -134,15 +243,54 @@ def dense_pna(
     -------
     (B, H, N, d_h)
     """
-    mean = dense_plain(adjacency, values)
-    offsets = values[:, :, None] - mean[:, :, :, None]
-    variance = (adjacency[..., None] * offsets**2).sum(dim=3)
-    found = {"mean": mean, "var": variance, "std": (variance + STD_EPSILON).sqrt()}
-    logs = visible.sum(dim=-1).clamp(min=1).to(values.dtype).add(1).log()[:, None, :, None]
+    neighbours = (neighbours if neighbours.dim() == 4 else neighbours[:, None]).expand_as(adjacency)
+    found = dense_statistics(adjacency, values, neighbours, aggregators=aggregators)
+    logs = neighbours.sum(dim=-1).clamp(min=1).to(values.dtype).add(1).log()[..., None]
     factors = {"identity": logs / logs, "amplification": logs / delta, "attenuation": delta / logs}
     columns = torch.cat([factors[s] * found[a] for s in scalers for a in aggregators], dim=-1)
     heads = [_perceptron(mlp, h, columns[:, h]) for h in range(values.shape[1])]
     return torch.stack(heads, dim=1)
+
+
+def dense_statistics(
+    adjacency: Tensor, values: Tensor, neighbours: Tensor, *, aggregators: Sequence[Aggregator]
+) -> dict[Aggregator, Tensor]:
+    """Return statistics of the neighbours' values.
+
+    Parameters
+    ----------
+    adjacency : (B, H, N, N)
+        A negative weight counts as 0.
+    values : (B, H, N, d_h)
+    neighbours : (B, H, N, N) bool
+        Whose values the extrema are taken of.
+    aggregators : sequence of {"sum", "mean", "max", "min", "var", "std"}
+
+    Returns
+    -------
+    dict of (B, H, N, d_h)
+    """
+    weights = torch.where(adjacency < 0, 0, adjacency)
+    degree = weights.sum(dim=-1, keepdim=True)
+    shares = torch.where(degree > LEAST_DEGREE, weights / degree.clamp(min=LEAST_DEGREE), 0)
+
+    def variance() -> Tensor:
+        offsets = values[:, :, None] - dense_plain(shares, values)[:, :, :, None]
+        return (shares[..., None] * offsets**2).sum(dim=3)
+
+    def extremum(signed: Tensor) -> Tensor:
+        masked = signed[:, :, None].masked_fill(~neighbours[..., None], float("-inf"))
+        return masked.max(dim=3).values.masked_fill(~neighbours.any(dim=-1, keepdim=True), 0)
+
+    literal: dict[Aggregator, Callable[[], Tensor]] = {
+        "sum": lambda: dense_plain(weights, values),
+        "mean": lambda: dense_plain(shares, values),
+        "max": lambda: extremum(values),
+        "min": lambda: -extremum(-values),
+        "var": variance,
+        "std": lambda: (variance() + STD_EPSILON).sqrt(),
+    }
+    return {name: literal[name]() for name in aggregators}
 
 
 def _perceptron(mlp: HeadMLP, head: int, x: Tensor) -> Tensor:

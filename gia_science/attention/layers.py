@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import sqrt
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
 
-from gia_science.attention.adjacency import degrees
-from gia_science.attention.aggregation import (
-    degree_factors,
-    gin_sum,
-    statistics,
-    weighted_mean,
-    weighted_mean_and_variance,
-)
+from gia_science.attention.aggregation import degree_factors, gin_sum
 from gia_science.attention.base import GraphAttention
-from gia_science.attention.config import (
-    Aggregator,
-    AttentionConfig,
-    EpsilonForm,
-    MLPSharing,
-    Scaler,
-    Sharpening,
-    Values,
-)
+from gia_science.attention.config import AttentionConfig, GINOptions, GraphOptions, PNAOptions
+from gia_science.attention.graph import AttentionGraph
 
 
 class PlainAttention(GraphAttention):
@@ -35,8 +21,8 @@ class PlainAttention(GraphAttention):
     ----------
     width : int
         d, a multiple of `2 * heads`.
-    heads, sharpening, temperature, causal
-        See `AttentionConfig`.
+    **options
+        Fields of `AttentionConfig`, but those of perceptrons and statistics.
 
     Raises
     ------
@@ -44,22 +30,11 @@ class PlainAttention(GraphAttention):
         An option out of range; a `RecipeError` where the heads do not divide the width.
     """
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        heads: int = 8,
-        sharpening: Sharpening = "per_head",
-        temperature: float = 1.0,
-        causal: bool = False,
-    ) -> None:
-        config = AttentionConfig(
-            kind="plain", heads=heads, sharpening=sharpening, temperature=temperature, causal=causal
-        )
-        super().__init__(width, config)
+    def __init__(self, width: int, **options: Unpack[GraphOptions]) -> None:
+        super().__init__(width, AttentionConfig.model_validate({"kind": "plain", **options}))
 
-    def _aggregate(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        return weighted_mean(queries, keys, values, mask=mask, causal=self.config.causal)
+    def _aggregate(self, graph: AttentionGraph, values: Tensor) -> Tensor:
+        return graph.weighted_sum(values)
 
 
 class GINAttention(GraphAttention):
@@ -72,8 +47,8 @@ class GINAttention(GraphAttention):
     ----------
     width : int
         d, a multiple of `2 * heads`.
-    heads, sharpening, temperature, causal, values, output_projection, gamma, mlp, epsilon_form
-        See `AttentionConfig`.
+    **options
+        Fields of `AttentionConfig`, but those of statistics.
 
     Raises
     ------
@@ -85,38 +60,13 @@ class GINAttention(GraphAttention):
     Buehler, Graph-Aware Isomorphic Attention for Adaptive Dynamics in Transformers, arXiv 2501.02393.
     """
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        heads: int = 8,
-        sharpening: Sharpening = "per_head",
-        temperature: float = 1.0,
-        causal: bool = False,
-        values: Values | None = None,
-        output_projection: bool | None = None,
-        gamma: float = 0.5,
-        mlp: MLPSharing = "per_head",
-        epsilon_form: EpsilonForm = "eps",
-    ) -> None:
-        config = AttentionConfig(
-            kind="gin",
-            heads=heads,
-            sharpening=sharpening,
-            temperature=temperature,
-            causal=causal,
-            values=values,
-            output_projection=output_projection,
-            gamma=gamma,
-            mlp=mlp,
-            epsilon_form=epsilon_form,
-        )
-        super().__init__(width, config)
-        self.epsilon = nn.Parameter(torch.zeros(heads))
+    def __init__(self, width: int, **options: Unpack[GINOptions]) -> None:
+        super().__init__(width, AttentionConfig.model_validate({"kind": "gin", **options}))
+        self.epsilon = nn.Parameter(torch.zeros(self.config.heads))
         self.mlp = self._head_mlp(inputs=self.head_width)
 
-    def _aggregate(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        neighbours = weighted_mean(queries, keys, values, mask=mask, causal=self.config.causal)
+    def _aggregate(self, graph: AttentionGraph, values: Tensor) -> Tensor:
+        neighbours = graph.weighted_sum(values)
         out: Tensor = self.mlp(gin_sum(values, neighbours, self.epsilon, form=self.config.epsilon_form))
         return out
 
@@ -131,8 +81,8 @@ class PNAAttention(GraphAttention):
     ----------
     width : int
         d, a multiple of `2 * heads`.
-    heads, sharpening, temperature, causal, values, output_projection, gamma, mlp, aggregators, scalers, delta
-        See `AttentionConfig`.
+    **options
+        Fields of `AttentionConfig`, but `epsilon_form`.
 
     Raises
     ------
@@ -144,55 +94,20 @@ class PNAAttention(GraphAttention):
     Buehler, Graph-Aware Isomorphic Attention for Adaptive Dynamics in Transformers, arXiv 2501.02393.
     """
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        heads: int = 8,
-        sharpening: Sharpening = "per_head",
-        temperature: float = 1.0,
-        causal: bool = False,
-        values: Values | None = None,
-        output_projection: bool | None = None,
-        gamma: float = 0.5,
-        mlp: MLPSharing = "per_head",
-        aggregators: Sequence[Aggregator] = ("mean", "std"),
-        scalers: Sequence[Scaler] = ("identity", "amplification", "attenuation"),
-        delta: float = 4.0,
-    ) -> None:
-        config = AttentionConfig(
-            kind="pna",
-            heads=heads,
-            sharpening=sharpening,
-            temperature=temperature,
-            causal=causal,
-            values=values,
-            output_projection=output_projection,
-            gamma=gamma,
-            mlp=mlp,
-            aggregators=tuple(aggregators),
-            scalers=tuple(scalers),
-            delta=delta,
+    def __init__(self, width: int, **options: Unpack[PNAOptions]) -> None:
+        super().__init__(width, AttentionConfig.model_validate({"kind": "pna", **options}))
+        self.mlp = self._head_mlp(
+            inputs=len(self.config.aggregators) * self.head_width, scalers=len(self.config.scalers)
         )
-        super().__init__(width, config)
-        self.mlp = self._head_mlp(inputs=len(aggregators) * self.head_width, scalers=len(scalers))
 
-    def _aggregate(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        config = self.config
-        mean, variance = weighted_mean_and_variance(queries, keys, values, mask=mask, causal=config.causal)
-        gathered = statistics(mean, variance, aggregators=config.aggregators)
-        out: Tensor = self.mlp(gathered, self._factors(values, mask))
+    def _aggregate(self, graph: AttentionGraph, values: Tensor) -> Tensor:
+        columns, degree = graph.statistics(values)
+        config, factors = self.config, None
+        if config.scales:
+            assert degree is not None
+            factors = degree_factors(degree, scalers=config.scalers, delta=config.delta, dtype=values.dtype)
+        out: Tensor = self.mlp(columns, factors)
         return out
-
-    def _factors(self, values: Tensor, mask: Tensor | None) -> Tensor | None:
-        """Return the degree factors (B, N, S), or None where the only one is 1."""
-        config = self.config
-        if config.scalers == ("identity",):
-            return None
-        B, _, N, _ = values.shape
-        real = torch.ones(B, N, dtype=torch.bool, device=values.device) if mask is None else mask
-        degree = degrees(real, causal=config.causal)
-        return degree_factors(degree, scalers=config.scalers, delta=config.delta, dtype=values.dtype)
 
     def _last_weight(self) -> Tensor:
         return self.mlp.weight_out if self.output is None else self.output.weight

@@ -50,7 +50,7 @@ class HeadMLP(nn.Module):
         Parameters
         ----------
         x : (B, H, N, inputs)
-        factors : (B, N, S), optional
+        factors : (B, N, S) or (B, H, N, S), optional
             The input is read as the concatenation of `factor * x` over the S factors. That copy is
             never made: a factor is a number per node and passes through the linear map. None means
             one factor of 1.
@@ -65,7 +65,8 @@ class HeadMLP(nn.Module):
         y = torch.bmm(rows, self.weight_in.flatten(2))
         if factors is not None:
             products = y.view(H, B, N, scalers, hidden)
-            y = (products * factors[..., None]).sum(dim=-2).view(groups, -1, hidden)
+            by_head = factors if factors.dim() == 3 else factors.transpose(0, 1)
+            y = (products * by_head[..., None]).sum(dim=-2).view(groups, -1, hidden)
         y = rms_norm(y + self.bias_in[:, None], (hidden,), eps=NORM_EPSILON) * self.gain[:, None]
         y = torch.baddbmm(self.bias_out[:, None], silu(y), self.weight_out)
         return y.view(H, B, N, -1).transpose(0, 1)

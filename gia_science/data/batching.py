@@ -29,6 +29,10 @@ class Batch:
         True for tokens, False for padding.
     descriptors : (B, D) float32
         NaN where a number is missing.
+    edges : (B, E, 2) int64
+        Known graph as pairs of token indices; padding is 0, 0.
+    edge_kinds : (B, E) int64
+        Kind of each edge, counted from 0; -1 for padding.
     """
 
     ids: Tensor
@@ -39,6 +43,8 @@ class Batch:
     units: Tensor
     mask: Tensor
     descriptors: Tensor
+    edges: Tensor
+    edge_kinds: Tensor
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -51,13 +57,13 @@ class Batch:
 def collate(examples: Sequence[Example]) -> Batch:
     """Pad examples to the longest of them."""
     streams = [example.stream for example in examples]
-    longest = max(len(stream) for stream in streams)
 
     def padded(name: str, fill: float) -> Tensor:
-        first = getattr(streams[0], name)
-        out = np.full((len(streams), longest, *first.shape[1:]), fill, dtype=first.dtype)
-        for row, stream in enumerate(streams):
-            out[row, : len(stream)] = getattr(stream, name)
+        arrays = [getattr(stream, name) for stream in streams]
+        longest = max(len(array) for array in arrays)
+        out = np.full((len(arrays), longest, *arrays[0].shape[1:]), fill, dtype=arrays[0].dtype)
+        for row, array in enumerate(arrays):
+            out[row, : len(array)] = array
         return torch.from_numpy(out)
 
     lengths = np.array([len(stream) for stream in streams])
@@ -68,8 +74,10 @@ def collate(examples: Sequence[Example]) -> Batch:
         features=padded("features", 0),
         contexts=padded("contexts", 0),
         units=padded("units", -1),
-        mask=torch.from_numpy(np.arange(longest) < lengths[:, None]),
+        mask=torch.from_numpy(np.arange(lengths.max()) < lengths[:, None]),
         descriptors=torch.from_numpy(np.stack([example.descriptors for example in examples])),
+        edges=padded("edges", 0),
+        edge_kinds=padded("edge_kinds", -1),
     )
 
 

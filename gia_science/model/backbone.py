@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gia_science.attention import AttentionConfig, build_attention
+from gia_science.attention import AttentionConfig, build_attention, edge_matrix
 from gia_science.data.batching import Batch
 from gia_science.model.config import NetworkConfig
 from gia_science.model.embedding import StreamEmbedding
@@ -41,9 +41,10 @@ class Block(nn.Module):
         # Dropout acts on the branches, not on attention weights: those would lose the fused kernel on CPU.
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, *, positions: Tensor, mask: Tensor) -> Tensor:
-        """``(B, N, d)`` to ``(B, N, d)``."""
-        x = x + self.dropout(self.attention(self.attention_norm(x), positions=positions, mask=mask))
+    def forward(self, x: Tensor, *, positions: Tensor, mask: Tensor, edges: Tensor | None = None) -> Tensor:
+        """``(B, N, d)`` to ``(B, N, d)``; ``edges`` as in `GraphAttention.forward`."""
+        attended = self.attention(self.attention_norm(x), positions=positions, mask=mask, edges=edges)
+        x = x + self.dropout(attended)
         out: Tensor = x + self.dropout(self.feedforward(self.feedforward_norm(x)))
         return out
 
@@ -60,6 +61,7 @@ class GIATransformer(nn.Module):
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.embedding = StreamEmbedding(config)
+        self.reads_edges = config.attention.edge_kinds > 0
         self.blocks = nn.ModuleList(
             Block(
                 config.width,
@@ -83,8 +85,12 @@ class GIATransformer(nn.Module):
             True for tokens.
         """
         x, positions, mask = self.embedding(batch)
+        edges = None
+        if self.reads_edges:
+            # Once for all blocks, as each adds its own bias to the same pairs.
+            edges = edge_matrix(batch.edges, batch.edge_kinds, nodes=x.shape[1])
         for block in self.blocks:
-            x = block(x, positions=positions, mask=mask)
+            x = block(x, positions=positions, mask=mask, edges=edges)
         return self.norm(x), mask
 
 

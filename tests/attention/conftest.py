@@ -32,6 +32,32 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "delta": 1.3,
     },
     "pna-std-unscaled": {"kind": "pna", "aggregators": ("std",), "scalers": ("identity",)},
+    "pna-extrema": {"kind": "pna", "aggregators": ("max", "sum", "min")},
+    "pna-differential-binary": {
+        "kind": "pna",
+        "adjacency": "differential",
+        "sparsifier": "binary",
+        "threshold": 0.05,
+        "hard_edges": "keep_weight",
+        "aggregators": ("mean", "max", "min", "std"),
+    },
+    "pna-sigmoid-relu": {
+        "kind": "pna",
+        "adjacency": "sigmoid",
+        "sparsifier": "relu",
+        "threshold": 0.45,
+        "learn_threshold": True,
+    },
+    "gin-relu": {"kind": "gin", "adjacency": "relu", "epsilon_form": "one_plus_eps"},
+    "gin-differential-grouped": {"kind": "gin", "adjacency": "differential", "kv_heads": 1},
+    "gin-topk": {"kind": "gin", "sparsifier": "topk", "fraction": 0.4, "hard_edges": "keep_weight"},
+    "plain-softplus-grouped": {
+        "kind": "plain",
+        "sparsifier": "softplus_binary",
+        "threshold": 0.2,
+        "learn_threshold": True,
+        "kv_heads": 1,
+    },
 }
 
 MakeLayer = Callable[..., GraphAttention]

@@ -10,7 +10,7 @@ import torch
 from gia_science.attention.aggregation import (
     degree_factors,
     gin_sum,
-    statistics,
+    moments,
     weighted_mean_and_variance,
 )
 
@@ -55,10 +55,17 @@ def test_a_node_that_sees_nothing_has_mean_and_variance_zero() -> None:
             assert (mean[0, :, :2] == 0).all()
 
 
-def test_statistics_stand_side_by_side_in_the_order_asked_for() -> None:
-    mean, variance = torch.full((1, 1, 1, 2), 5.0), torch.full((1, 1, 1, 2), 4.0)
-    got = statistics(mean, variance, aggregators=("std", "mean", "var")).flatten().tolist()
-    assert got == pytest.approx([2.0, 2.0, 5.0, 5.0, 4.0, 4.0], rel=1e-5)
+def test_moments_from_sums_of_offsets() -> None:
+    """Values 10 and 13 at weights 2 and 1, around 9; then a node without neighbours, and one as good as without."""
+    sums = torch.tensor([[2 * 1 + 4.0, 2 * 1 + 16.0, 3.0], [0.0, 0.0, 0.0], [4e-40, 1e-40, 1e-40]])
+    sums.requires_grad_()
+    total, mean, variance = moments(sums[None, None], torch.full((1, 1, 1, 1), 9.0), variance=True)
+    assert total.flatten().tolist() == pytest.approx([33, 0, 0])
+    assert mean.flatten().tolist() == pytest.approx([11, 0, 0])
+    assert variance.flatten().tolist() == pytest.approx([2, 0, 0])
+    (total + mean + variance).sum().backward()
+    assert sums.grad is not None
+    assert sums.grad.isfinite().all()
 
 
 def test_degree_factors() -> None:

@@ -22,6 +22,24 @@ from gia_science.attention import AttentionConfig
         ({"kind": "pna", "aggregators": ("mean", "mean")}, "named once"),
         ({"kind": "pna", "scalers": ("identity", "identity")}, "named once"),
         ({"kind": "pna", "delta": 0}, "greater than 0"),
+        ({"sparsifier": "topk"}, "either k or fraction"),
+        ({"sparsifier": "topk", "k": 3, "fraction": 0.5}, "either k or fraction"),
+        ({"sparsifier": "topk", "k": 0}, "greater than or equal to 1"),
+        ({"sparsifier": "topk", "fraction": 1.5}, "less than or equal to 1"),
+        ({"sparsifier": "relu", "k": 3}, "k has no effect with sparsifier relu"),
+        ({"fraction": 0.5}, "fraction has no effect with sparsifier none"),
+        ({"learn_threshold": True}, "sparsifier none has no threshold to learn"),
+        ({"sparsifier": "topk", "k": 3, "learn_threshold": True}, "topk has no threshold"),
+        (
+            {"sparsifier": "binary", "hard_edges": "keep_weight", "learn_threshold": True},
+            "gets no gradient where kept edges keep their weight",
+        ),
+        ({"sparsifier": "relu", "threshold": 1.5}, "no softmax weight reaches a threshold of 1.5"),
+        ({"sparsifier": "binary", "adjacency": "sigmoid", "threshold": 1}, "no sigmoid weight reaches"),
+        ({"heads": 8, "kv_heads": 3}, "8 heads cannot share 3 heads of keys"),
+        ({"edge_kinds": -1}, "greater than or equal to 0"),
+        ({"beta": 0}, "greater than 0"),
+        ({"adjacency": "tanh"}, "'softmax', 'relu', 'sigmoid' or 'differential'"),
         ({"kind": "plain", "values": "input"}, "plain attention always has value and output projections"),
         ({"kind": "plain", "output_projection": False}, "plain attention always has"),
     ],
@@ -31,7 +49,16 @@ def test_what_is_not_right_is_refused(options: dict[str, Any], message: str) -> 
         AttentionConfig.model_validate(options)
 
 
-@pytest.mark.parametrize("options", [{}, {"kind": "pna", "aggregators": ["var"]}, {"values": "projected"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kind": "pna", "aggregators": ["var", "max"]},
+        {"values": "projected"},
+        {"adjacency": "relu", "sparsifier": "relu", "threshold": 2.0},
+        {"sparsifier": "topk", "fraction": 0.25, "kv_heads": 2, "edge_kinds": 4},
+    ],
+)
 def test_json_round_trip(options: dict[str, Any]) -> None:
     config = AttentionConfig.model_validate(options)
     assert AttentionConfig.model_validate_json(config.model_dump_json()) == config

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -97,6 +99,16 @@ def test_collate_pads_on_the_right_and_masks_what_it_padded() -> None:
         assert not getattr(batch, name)[padding].any(), name
     assert batch.features.shape == (3, 4, 3)
     assert batch.contexts.shape == (3, 4, 2)
+
+
+def test_known_edges_are_padded_apart_from_tokens() -> None:
+    bonded = example(3)
+    edges, kinds = np.array([[0, 1], [1, 2]]), np.array([0, 3])
+    bonded = replace(bonded, stream=replace(bonded.stream, edges=edges, edge_kinds=kinds))
+    batch = collate([example(4), bonded])
+    assert batch.edges.tolist() == [[[0, 0], [0, 0]], [[0, 1], [1, 2]]]
+    assert batch.edge_kinds.tolist() == [[-1, -1], [0, 3]]
+    assert collate([example(4)]).edges.shape == (1, 0, 2)
 
 
 def test_collate_keeps_types_and_missing_descriptors() -> None:

@@ -209,6 +209,20 @@ def test_each_pooling_is_what_its_name_says() -> None:
     )
 
 
+def test_bonds_matter_where_the_configuration_asks_for_them(make_saved) -> None:
+    """Padding and other rows change nothing then either, nor do the descriptor tokens behind the atoms."""
+    saved = make_saved("smiles", attention={"edge_kinds": 4})
+    rows = examples(saved, ["CC(=O)Oc1ccccc1C(=O)O", "CCO"])
+    together, alone = outputs(saved, *rows), outputs(saved, rows[1])
+    torch.testing.assert_close(together[1:], alone, rtol=1e-4, atol=1e-5)
+    with torch.no_grad():
+        for block in saved.network.backbone.blocks:
+            block.attention.edge_bias.add_(torch.tensor([3.0, 2.0, 1.0, 0.5]))
+    assert (outputs(saved, *rows) - together).abs().max() > 1e-4
+    unbiased = make_saved("smiles")
+    assert not [name for name, _ in unbiased.network.named_parameters() if "edge" in name]
+
+
 def test_a_block_adds_to_what_comes_in() -> None:
     """With the last maps of both branches at zero a block is the identity."""
     block = Block(16, attention=AttentionConfig(heads=2), expansion=2.0, dropout=0.0, depth=1)

@@ -49,6 +49,8 @@ def batch(
         units=torch.zeros(rows, tokens, dtype=torch.long),
         mask=torch.ones(rows, tokens, dtype=torch.bool),
         descriptors=torch.randn(rows, descriptors, generator=generator),
+        edges=torch.zeros(rows, 0, 2, dtype=torch.long),
+        edge_kinds=torch.zeros(rows, 0, dtype=torch.long),
     )
 
 
