@@ -36,6 +36,7 @@ class NetworkConfig(Strict):
     blocks: tuple[BlockConfig, ...] = Field(default=(), description="Descriptor blocks, in order.")
     kind: TaskKind = Field(description="What the head predicts.")
     outputs: int = Field(ge=1, description="Number of targets, or of classes.")
+    members: int = Field(default=1, ge=1, description="Number of networks whose predictions are averaged.")
     width: int = Field(default=128, ge=2, description="Width d of the hidden states.")
     layers: int = Field(default=3, ge=1, description="Number of blocks L.")
     expansion: float = Field(

@@ -18,8 +18,8 @@ from gia_science.data.source import DataSource
 from gia_science.data.targets import Targets
 from gia_science.errors import DefinitionError, ModelFolderError, Where
 from gia_science.model.config import NetworkConfig
+from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.files import checksum, read_bytes, read_json, read_text, write_json
-from gia_science.model.heads import PropertyNetwork
 from gia_science.model.weights import read_network
 from gia_science.settings import Strict, validate
 from gia_science.tokens.featurizer import Featurizer
@@ -63,7 +63,7 @@ class SavedModel:
 
     Parameters
     ----------
-    network : PropertyNetwork
+    network : PropertyEnsemble
         With its weights, in evaluation mode.
     targets : Targets
         Names, label map, scaling.
@@ -83,7 +83,7 @@ class SavedModel:
         Files of `ATTACHMENTS` that are there: the figure of the report, the predictions it was made from.
     """
 
-    network: PropertyNetwork
+    network: PropertyEnsemble
     targets: Targets
     featurizer: Featurizer
     data: DataSource

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from gia_science.errors import ModelFolderError, RecipeError, Where
 from gia_science.model.config import NetworkConfig
-from gia_science.model.heads import PropertyNetwork
+from gia_science.model.ensemble import PropertyEnsemble
 
 
-def read_network(config: NetworkConfig, path: Path) -> PropertyNetwork:
-    """Network of a configuration with the weights of a file.
+def read_network(config: NetworkConfig, path: Path) -> PropertyEnsemble:
+    """Networks of a configuration with the weights of a file.
 
     Memory for the network is taken only when each tensor of the file has the shape that the configuration asks for,
     so that no number in it, however large, does harm.
@@ -55,17 +55,19 @@ def read_network(config: NetworkConfig, path: Path) -> PropertyNetwork:
     return network
 
 
-def _skeleton(config: NetworkConfig, found: Mapping[str, Tensor], *, where: Where) -> PropertyNetwork:
+def _skeleton(config: NetworkConfig, found: Mapping[str, Tensor], *, where: Where) -> PropertyEnsemble:
     """The network without memory for its weights."""
     misfit = ModelFolderError(
         "the weights do not fit config.json", got="sizes far beyond the file", where=where
     )
     # A network of L layers has more than L tensors, one of width d more than d numbers: no loop runs away.
-    if config.layers > len(found) or config.width > sum(value.numel() for value in found.values()):
+    if config.layers * config.members > len(found) or config.width > sum(
+        value.numel() for value in found.values()
+    ):
         raise misfit
     try:
         with torch.device("meta"):
-            return PropertyNetwork(config)
+            return PropertyEnsemble(config)
     except RecipeError as error:
         raise ModelFolderError(error.what, got=error.got, expected=error.expected, where=where) from error
     except (RuntimeError, TypeError, OverflowError) as error:  # sizes beyond what torch can count

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gia_science.data.batching import Batch, batches_by_tokens, collate
 from gia_science.data.targets import TaskKind
-from gia_science.model.heads import PropertyNetwork, activate
+from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.tokens.featurizer import Example
 
 FloatArray = npt.NDArray[np.float64]
@@ -51,10 +51,10 @@ def forward(
 
 
 def predict_examples(
-    network: PropertyNetwork, examples: Sequence[Example], *, kind: TaskKind
+    network: PropertyEnsemble, examples: Sequence[Example], *, kind: TaskKind
 ) -> list[FloatArray]:
     """Scaled values or probabilities per example: ``(outputs,)``, or ``(L, C)`` per token in the order of `units`."""
-    outputs = forward(examples, run=lambda batch: activate(kind, network(batch)))
+    outputs = forward(examples, run=network)
     if kind != "per_token":
         return outputs
     return [
@@ -63,6 +63,6 @@ def predict_examples(
     ]
 
 
-def embed_examples(network: PropertyNetwork, examples: Sequence[Example]) -> list[FloatArray]:
+def embed_examples(network: PropertyEnsemble, examples: Sequence[Example]) -> list[FloatArray]:
     """Pooled vector ``(d,)`` of each example."""
     return forward(examples, run=network.embed)

@@ -75,7 +75,7 @@ class Model:
     @property
     def width(self) -> int:
         """Number of dimensions of an embedding."""
-        return self.saved.network.config.width
+        return self.saved.network.width
 
     def predict(self, data: Data, *, input: str | None = None, truncate: bool = False) -> pd.DataFrame:
         """Predict every row.

@@ -70,6 +70,9 @@ class SplitRecipe(Strict):
 class NetworkRecipe(Strict):
     """Size and kind of the network; what follows from the data is filled in at training."""
 
+    members: int = Field(
+        default=1, ge=1, description="Networks, each from a seed of its own, that are averaged."
+    )
     width: int = Field(default=128, ge=8, description="Width of the hidden states.")
     layers: int = Field(default=2, ge=1, description="Number of layers.")
     expansion: float = Field(default=2.0, gt=0, description="Hidden width of the feed-forward, in widths.")

@@ -15,15 +15,15 @@ from gia_science.data.rows import Row, identity_hash
 from gia_science.data.split import split_hash
 from gia_science.data.targets import Targets, fit_scaling
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
-from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
 from gia_science.prediction.forward import predict_examples
 from gia_science.prediction.model import Model
 from gia_science.prediction.reference import FOREST, forest_prediction
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.training.card import model_card
-from gia_science.training.datamodule import Examples, PropertyData, RespelledExamples
-from gia_science.training.fit import Fitted, fit_network
+from gia_science.training.fit import Fitted
+from gia_science.training.members import fit_members
 from gia_science.training.prepare import Prepared, prepare
 from gia_science.training.recipe import Recipe
 from gia_science.training.report import prediction_table, report_picture
@@ -80,13 +80,12 @@ def run(
     rows, split = prepared.rows, prepared.split
     featurizer, examples = _featurize(prepared)
     targets = _scaled_targets(prepared)
-    fitted = _fit(prepared, featurizer, examples, targets, accelerator=accelerator, progress=progress)
-    if fitted.best_epoch < 0:
-        logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
-    else:
-        logger.info("best epoch: %d of %d", fitted.best_epoch + 1, len(fitted.history))
+    members = fit_members(
+        prepared, featurizer, examples=examples, targets=targets, accelerator=accelerator, progress=progress
+    )
+    network = PropertyEnsemble.of([member.network for member in members])
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
-    truth, prediction = _predict(fitted, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])
+    truth, prediction = _predict(network, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])
     baseline = _baseline(prepared, targets, chosen, jobs=jobs)
     domain = str(prepared.recipe.data.domain)
     evaluation = evaluate_predictions(
@@ -106,7 +105,19 @@ def run(
     }
     if targets.kind != "per_token":
         attachments["predictions.csv"] = prediction_table(targets, evaluated, prediction=prediction)
-    saved = _saved(prepared, featurizer, targets, fitted, evaluation, part=part, attachments=attachments)
+    metrics = {part: evaluation.to_json(), **_training_record(members)}
+    card = model_card(prepared, targets=targets, evaluation=evaluation, parameters=metrics["parameters"])
+    saved = SavedModel(
+        network=network,
+        targets=targets,
+        featurizer=featurizer,
+        data=prepared.recipe.data,
+        recipe=prepared.recipe.to_yaml(),
+        split=_split_record(prepared),
+        metrics=metrics,
+        card=card,
+        attachments=attachments,
+    )
     return Result(Model(saved), evaluation, prepared)
 
 
@@ -136,87 +147,11 @@ def _scaled_targets(prepared: Prepared) -> Targets:
     return targets.model_copy(update={"mean": mean, "scale": scale})
 
 
-def _network_config(
-    prepared: Prepared, featurizer: Featurizer, examples: Sequence[Example], targets: Targets
-) -> NetworkConfig:
-    recipe, tokenizer = prepared.recipe.network, featurizer.tokenizer
-    attention = recipe.attention
-    if attention.kind == "pna":
-        lengths = [len(examples[index]) for index in prepared.split.train]
-        attention = attention.model_copy(update={"delta": float(np.mean(np.log1p(lengths)))})
-    blocks = tuple(
-        BlockConfig(
-            name=block.name,
-            size=block.size,
-            tokens=block.size if block.size <= recipe.single_tokens else recipe.packed_tokens,
-            bins=recipe.bins if recipe.single_tokens < block.size <= recipe.binned else 0,
-        )
-        for block in featurizer.blocks
-        if block.size
-    )
-    shared = recipe.model_dump(
-        exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention"}
-    )
-    return NetworkConfig(
-        vocabulary=len(tokenizer.vocabulary),
-        values=any(example.stream.values.any() for example in examples),
-        features=len(tokenizer.feature_names),
-        context_buckets=tokenizer.context_buckets,
-        blocks=blocks,
-        kind=targets.kind,
-        outputs=targets.outputs,
-        attention=attention,
-        **shared,
-    )
-
-
-def _fit(
-    prepared: Prepared,
-    featurizer: Featurizer,
-    examples: Sequence[Example],
-    targets: Targets,
-    *,
-    accelerator: str,
-    progress: bool | None,
-) -> Fitted:
-    recipe, rows = prepared.recipe, prepared.rows
-    encoded = [targets.encode(row.target) for row in rows]
-    train, validation = prepared.split.train, prepared.split.validation
-    respell = recipe.training.respell if targets.kind != "per_token" else 0.0
-    training_rows = Examples([examples[i] for i in train], targets=[encoded[i] for i in train])
-    if respell:
-        training_rows = RespelledExamples(
-            training_rows.examples,
-            targets=training_rows.targets,
-            readings=[rows[i].reading for i in train],
-            featurizer=featurizer,
-            chance=respell,
-            seed=recipe.seed,
-        )
-    data = PropertyData(
-        train=training_rows,
-        validation=Examples([examples[i] for i in validation], targets=[encoded[i] for i in validation]),
-        optimizer=recipe.training,
-        per_token=targets.kind == "per_token",
-        seed=recipe.seed,
-    )
-    measured = any(not np.isnan(encoded[i]).all() for i in validation)
-    return fit_network(
-        _network_config(prepared, featurizer, examples, targets),
-        data=data,
-        optimizer=recipe.training,
-        validate=measured,
-        seed=recipe.seed,
-        accelerator=accelerator,
-        progress=progress,
-    )
-
-
 def _predict(
-    fitted: Fitted, targets: Targets, rows: Sequence[Row], examples: Sequence[Example]
+    network: PropertyEnsemble, targets: Targets, rows: Sequence[Row], examples: Sequence[Example]
 ) -> tuple[FloatArray, FloatArray]:
     """What was measured and what is predicted; per-token tasks are laid out one residue per row."""
-    outputs = predict_examples(fitted.network, examples, kind=targets.kind)
+    outputs = predict_examples(network, examples, kind=targets.kind)
     if targets.kind != "per_token":
         return np.stack([row.target for row in rows]), targets.decode(np.stack(outputs))
     units = [example.stream.units[example.stream.units >= 0] for example in examples]
@@ -250,38 +185,21 @@ def _notes(part: str, prepared: Prepared) -> list[str]:
     return notes
 
 
-def _saved(
-    prepared: Prepared,
-    featurizer: Featurizer,
-    targets: Targets,
-    fitted: Fitted,
-    evaluation: Evaluation,
-    *,
-    part: str,
-    attachments: dict[str, bytes],
-) -> SavedModel:
-    recipe = prepared.recipe
-    parameters = sum(weight.numel() for weight in fitted.network.parameters())
-    metrics = {
-        part: evaluation.to_json(),
-        "parameters": parameters,
-        "best_epoch": fitted.best_epoch,
-        "history": [
-            {"train_loss": train, "val_loss": loss if np.isfinite(loss) else None}
-            for train, loss in fitted.history
+def _training_record(members: Sequence[Fitted]) -> dict[str, Any]:
+    """Size and training curves of the members, as plain types."""
+    return {
+        "parameters": sum(weight.numel() for member in members for weight in member.network.parameters()),
+        "members": [
+            {
+                "best_epoch": member.best_epoch,
+                "history": [
+                    {"train_loss": train, "val_loss": loss if np.isfinite(loss) else None}
+                    for train, loss in member.history
+                ],
+            }
+            for member in members
         ],
     }
-    return SavedModel(
-        network=fitted.network,
-        targets=targets,
-        featurizer=featurizer,
-        data=recipe.data,
-        recipe=recipe.to_yaml(),
-        split=_split_record(prepared),
-        metrics=metrics,
-        card=model_card(prepared, targets=targets, evaluation=evaluation, parameters=parameters),
-        attachments=attachments,
-    )
 
 
 def _split_record(prepared: Prepared) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from gia_science.attention import AttentionConfig
 from gia_science.data.source import DataSource
 from gia_science.data.targets import Targets
 from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
-from gia_science.model.heads import PropertyNetwork
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Featurizer
 
@@ -78,7 +78,7 @@ def make_saved(
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = PropertyNetwork(config).eval()
+        network = PropertyEnsemble(config).eval()
         with torch.no_grad():
             for parameter in network.parameters():
                 # Away from the special values that parameters start from, such as zero biases.

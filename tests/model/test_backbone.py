@@ -162,7 +162,7 @@ def test_the_filler_of_a_missing_descriptor_does_not_matter(make_saved) -> None:
     (known,) = examples(saved, ["CCO"], [10.0, 1.0])
     without = outputs(saved, gap)
     assert not torch.allclose(without, outputs(saved, known), atol=1e-4)
-    module = saved.network.backbone.embedding.blocks[0]
+    module = saved.network.members[0].backbone.embedding.blocks[0]
     name = module.name.detach().clone()
     with torch.no_grad():
         module.name[0] = 1e3
@@ -186,7 +186,7 @@ def test_dropout_is_off_in_evaluation_and_on_in_training(smiles: SavedModel) -> 
 def test_the_backbone_gives_a_state_for_each_token_and_descriptor(smiles: SavedModel) -> None:
     rows = examples(smiles, ["C", "CCO"])
     with torch.inference_mode():
-        hidden, mask = smiles.network.backbone(collate(rows))
+        hidden, mask = smiles.network.members[0].backbone(collate(rows))
     assert hidden.shape == (2, 5 + 3 + 3, 16)
     assert mask.sum(dim=1).tolist() == [3 + 6, 5 + 6]
 
@@ -216,7 +216,7 @@ def test_bonds_matter_where_the_configuration_asks_for_them(make_saved) -> None:
     together, alone = outputs(saved, *rows), outputs(saved, rows[1])
     torch.testing.assert_close(together[1:], alone, rtol=1e-4, atol=1e-5)
     with torch.no_grad():
-        for block in saved.network.backbone.blocks:
+        for block in saved.network.members[0].backbone.blocks:
             block.attention.edge_bias.add_(torch.tensor([3.0, 2.0, 1.0, 0.5]))
     assert (outputs(saved, *rows) - together).abs().max() > 1e-4
     unbiased = make_saved("smiles")

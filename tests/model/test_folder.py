@@ -299,12 +299,21 @@ def test_the_tokenizer_of_another_domain_is_refused(folder: Path) -> None:
     ("change", "message"),
     [
         (lambda w: w.update(extra=torch.zeros(1)), "extra is not known"),
-        (lambda w: w.pop("head.out.bias"), "head.out.bias is missing"),
+        (lambda w: w.pop("members.0.head.out.bias"), "head.out.bias is missing"),
         (lambda w: w.clear(), "the weights do not fit"),
-        (lambda w: w.update({"head.out.bias": torch.zeros(4)}), r"float32 \(4,\), not float32 \(3,\)"),
-        (lambda w: w.update({"head.out.bias": torch.zeros(3).half()}), r"float16 \(3,\), not float32 \(3,\)"),
+        (
+            lambda w: w.update({"members.0.head.out.bias": torch.zeros(4)}),
+            r"float32 \(4,\), not float32 \(3,\)",
+        ),
+        (
+            lambda w: w.update({"members.0.head.out.bias": torch.zeros(3).half()}),
+            r"float16 \(3,\), not float32 \(3,\)",
+        ),
         (lambda w: w.update({"a": torch.zeros(1), "b": torch.zeros(1)}), "is not known and 1 more"),
-        (lambda w: w["head.out.bias"].add_(1), "files changed since the model was saved: got model.safet"),
+        (
+            lambda w: w["members.0.head.out.bias"].add_(1),
+            "files changed since the model was saved: got model.safet",
+        ),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(folder: Path, change, message: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from gia_science.training.members import SEEDS_APART
 from gia_science.training.recipe import Recipe
 from gia_science.training.run import run
 from tests.training.conftest import ACIDS, ALCOHOLS
@@ -34,7 +35,7 @@ def test_twenty_rows_can_be_learnt_by_heart(lengths: Path, recipe: Build) -> Non
             network__context_dropout=0.0,
         )
     )
-    assert result.model.metrics["history"][-1]["train_loss"] < 0.01, "of a variance of 1"
+    assert result.model.metrics["members"][0]["history"][-1]["train_loss"] < 0.01, "of a variance of 1"
 
 
 def test_the_same_recipe_twice_gives_the_same_bits(lengths: Path, recipe: Build) -> None:
@@ -71,9 +72,20 @@ def test_the_kept_weights_are_those_of_the_best_epoch(lengths: Path, recipe: Bui
     predicted = model.predict([row.reading.identity for row in chosen])["y_pred"].to_numpy()
     truth = np.array([row.target[0] for row in chosen])
     loss = np.mean(((predicted - truth) / model.targets.scale[0]) ** 2)
-    curve = [point["val_loss"] for point in model.metrics["history"]]
+    member = model.metrics["members"][0]
+    curve = [point["val_loss"] for point in member["history"]]
     assert loss == pytest.approx(min(curve), rel=1e-3)
-    assert curve[model.metrics["best_epoch"]] == min(curve)
+    assert curve[member["best_epoch"]] == min(curve)
+
+
+def test_a_member_is_the_network_that_its_seed_gives_alone(lengths: Path, recipe: Build) -> None:
+    both = run(recipe(lengths, network__members=2)).model
+    for number, member in enumerate(both.saved.network.members):
+        alone = run(recipe(lengths, seed=SEEDS_APART * number)).model.saved.network.members[0]
+        for name, weight in alone.state_dict().items():
+            assert torch.equal(weight, member.state_dict()[name]), (number, name)
+    assert len(both.metrics["members"]) == 2
+    assert both.embed(["CCO"]).shape == (1, 32)
 
 
 def test_scaling_is_learnt_from_training_rows_only(lengths: Path, recipe: Build) -> None:
@@ -88,7 +100,7 @@ def test_a_constant_target_is_predicted_as_that_constant(table: Write, recipe: B
     result = run(recipe(path))
     assert result.model.predict(["c1ccccc1", "CC"])["y_pred"].tolist() == [1.5, 1.5]
     assert result.evaluation.score("r2").value is None
-    assert np.isfinite([point["train_loss"] for point in result.model.metrics["history"]]).all()
+    assert np.isfinite([point["train_loss"] for point in result.model.metrics["members"][0]["history"]]).all()
 
 
 def test_pna_learns_its_delta_from_the_training_lengths(lengths: Path, recipe: Build) -> None:
@@ -107,8 +119,10 @@ def test_small_tables_get_more_epochs(lengths: Path, recipe: Build) -> None:
             lengths, training__epochs=2, training__min_steps=9, training__batch_rows=8, training__patience=1
         )
     ).model
-    assert len(few.metrics["history"]) == 2
-    assert len(many.metrics["history"]) == 5, "16 rows are 2 steps an epoch: 5 epochs for 9 steps"
+    assert len(few.metrics["members"][0]["history"]) == 2
+    assert len(many.metrics["members"][0]["history"]) == 5, (
+        "16 rows are 2 steps an epoch: 5 epochs for 9 steps"
+    )
 
 
 def test_the_split_is_stored_with_lines_ids_and_a_hash(lengths: Path, recipe: Build) -> None:

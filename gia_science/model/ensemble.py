@@ -1,0 +1,58 @@
+"""Several networks of one architecture, trained from different seeds, that answer as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from gia_science.data.batching import Batch
+from gia_science.model.config import NetworkConfig
+from gia_science.model.heads import PropertyNetwork, activate
+
+
+class PropertyEnsemble(nn.Module):
+    """Mean of the predictions of its members.
+
+    Networks that start from different seeds err in different places: their mean errs less than any of them
+    (Lakshminarayanan et al. 2017, arXiv 1612.01474).
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        Architecture of each member, and the number of members.
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.members = nn.ModuleList(PropertyNetwork(config) for _ in range(config.members))
+
+    @classmethod
+    def of(cls, members: Sequence[PropertyNetwork]) -> Self:
+        """An ensemble of trained networks, in evaluation mode."""
+        config = members[0].config
+        assert config.members == len(members)
+        with torch.device("meta"):
+            ensemble = cls(config)
+        ensemble.members = nn.ModuleList(members)
+        return ensemble.eval()
+
+    @property
+    def width(self) -> int:
+        """Number of dimensions of an embedding."""
+        return self.config.width * self.config.members
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Mean scaled values or probabilities: ``(B, outputs)``, or ``(B, N, outputs)`` for per-token tasks."""
+        predictions = [activate(self.config.kind, member(batch)) for member in self.members]
+        return torch.stack(predictions).mean(dim=0)
+
+    def embed(self, batch: Batch) -> Tensor:
+        """Pooled vectors of the members, one after another: ``(B, members * d)``."""
+        return torch.cat([member.embed(batch) for member in self._networks()], dim=1)
+
+    def _networks(self) -> list[PropertyNetwork]:
+        return [member for member in self.members if isinstance(member, PropertyNetwork)]
