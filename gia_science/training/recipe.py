@@ -71,7 +71,7 @@ class NetworkRecipe(Strict):
     """Size and kind of the network; what follows from the data is filled in at training."""
 
     members: int = Field(
-        default=1, ge=1, description="Networks, each from a seed of its own, that are averaged."
+        default=2, ge=1, description="Networks, each from a seed of its own, whose predictions are averaged."
     )
     width: int = Field(default=128, ge=8, description="Width of the hidden states.")
     layers: int = Field(default=2, ge=1, description="Number of layers.")
@@ -113,7 +113,7 @@ Chosen by the validation rows of the shipped tasks. Peptides are learnt by heart
 class OptimizerRecipe(Strict):
     """Training by AdamW with warm-up and cosine, averaged weights and early stopping."""
 
-    epochs: int = Field(default=30, ge=1, description="Most epochs.")
+    epochs: int = Field(default=10, ge=1, description="Most epochs, unless `min_steps` asks for more.")
     min_steps: int = Field(
         default=400, ge=1, description="Fewest optimiser steps: small tables get more epochs."
     )

@@ -18,6 +18,7 @@ SMALL = {
     "network.layers": 1,
     "network.attention": {"heads": 2},
     "descriptors": [],
+    "network.members": 1,
     "training.epochs": 2,
     "training.min_steps": 1,
     "baseline": False,
