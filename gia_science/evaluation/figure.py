@@ -70,7 +70,7 @@ def report_figure(
     if baseline is not None:
         series.append((baseline_name, BASELINE, np.asarray(baseline, dtype=np.float64), baseline_scores))
     panels = 2 if kind == "binary" else len(series)
-    figure = Figure(figsize=(PANEL_INCHES * panels + 0.4, PANEL_INCHES + 0.4), dpi=DPI, layout="constrained")
+    figure = Figure(figsize=(PANEL_INCHES * panels + 0.4, PANEL_INCHES + 0.8), dpi=DPI, layout="constrained")
     axes: list[Axes] = list(figure.subplots(1, panels, squeeze=False)[0])
     name = _plain(target) + (f" ({_plain(unit)})" if unit else "")
     drawn = [
@@ -256,5 +256,5 @@ def _png(figure: Figure) -> bytes:
     with warnings.catch_warnings():
         # A column may be named in a script that the font lacks; boxes in a label are no reason to warn.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        FigureCanvasAgg(figure).figure.savefig(buffer, format="png")
+        FigureCanvasAgg(figure).figure.savefig(buffer, format="png", bbox_inches="tight", pad_inches=0.12)
     return buffer.getvalue()
