@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.targets import Targets
+from gia_science.errors import counted
 from gia_science.model.config import BlockConfig, NetworkConfig
 from gia_science.tokens.featurizer import Example, Featurizer
 from gia_science.training.datamodule import Examples, PropertyData, RespelledExamples
@@ -100,7 +101,8 @@ def fit_members(
             progress=progress,
         )
         chosen = f", the best is {fitted.best_epoch + 1}" if measured else ""
-        logger.info("network %d of %d: %d epochs%s", number + 1, config.members, len(fitted.history), chosen)
+        epochs = counted(len(fitted.history), "epoch")
+        logger.info("network %d of %d: %s%s", number + 1, config.members, epochs, chosen)
         members.append(fitted)
     return members
 

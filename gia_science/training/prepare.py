@@ -201,8 +201,14 @@ def _targets(recipe: Recipe, table: LoadedTable) -> Targets:
     sound = [record.cells for record in table.records if record.problem is None]
     cells = [[row[place] for row in sound] for place in map(table.position, names)]
     texts = [row[table.position(str(recipe.data.input))] for row in sound]
-    per_token = len(names) == 1 and _label_per_residue(cells[0], texts)
+    per_token = recipe.data.domain == "protein" and len(names) == 1 and _label_per_residue(cells[0], texts)
     kind: TaskKind = recipe.target.kind or ("per_token" if per_token else infer_kind(cells))
+    if kind == "per_token" and recipe.data.domain != "protein":
+        raise RecipeError(
+            "labels for each residue need protein input",
+            got=str(recipe.data.domain),
+            hint="--kind multiclass?",
+        )
     count = len(names)
     units = recipe.target.units or ("",) * count
     if kind == "regression":

@@ -159,7 +159,8 @@ def test_training_prints_scores_and_where_everything_lies(gia, write, tiny, tmp_
         "target: logS, numbers",
         "split: random split 0.8/0.1/0.1, seed 0; 12 distinct inputs in 12 rows; "
         "10 training, 1 validation, 1 test rows",
-        "best epoch: 1 of 1",
+        "network 1 of 2: 1 epoch, the best is 1",
+        "network 2 of 2: 1 epoch, the best is 1",
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from gia_science.errors import RecipeError
 from gia_science.training.members import SEEDS_APART
 from gia_science.training.recipe import Recipe
 from gia_science.training.run import run
@@ -150,3 +151,10 @@ def test_the_report_has_a_figure_and_the_evaluated_rows(lengths: Path, recipe: B
     card = (tmp_path / "model" / "README.md").read_text()
     assert "random forest on Morgan bits" in card
     assert "isotopes: `fold`" in card
+
+
+def test_labels_of_residues_are_for_proteins_only(table: Write, recipe: Build) -> None:
+    """In a SMILES they would count characters, while the network counts atoms."""
+    path = table(smiles=ALCOHOLS, y=["a" * len(text) for text in ALCOHOLS])
+    with pytest.raises(RecipeError, match="need protein input"):
+        run(recipe(path, target__kind="per_token"))
