@@ -12,7 +12,9 @@ from gia_science.cli.predict import LONG_HELP
 from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where
 
 if TYPE_CHECKING:
-    from gia_science.data.record import Record, Table
+    from gia_science.data.record import Table
+    from gia_science.prediction.graph import TokenGraph
+    from gia_science.prediction.model import Model
 
 _Index = Annotated[int | None, typer.Option(min=0, help="One only, counted from 0; by default all.")]
 
@@ -64,21 +66,9 @@ def graph(
     loaded = Model.load(model)
     if file is None or line is None:
         assert text is not None
-        try:
-            found = loaded.graph(text, truncate=truncate)
-        except UnreadableInputError as error:
-            if os.path.exists(text):  # noqa: PTH110 - Path.exists raises for a text too long for a name
-                error.hint = "a row of a file is read with --file and --line"
-            raise
+        found = _of_text(loaded, text, truncate=truncate)
     else:
-        table = open_table(file, header=header)
-        record = _record(table, line)
-        try:
-            cells = dict(zip(table.columns, record.cells, strict=True))
-            found = loaded.graph(cells, input=input, truncate=truncate)
-        except (UnreadableInputError, TableError) as error:
-            error.where = record.where
-            raise
+        found = _of_row(loaded, open_table(file, header=header), line, input=input, truncate=truncate)
     written = found.write(
         out, member=member, layer=layer, head=head, threshold=threshold, overwrite=overwrite
     )
@@ -93,13 +83,26 @@ def graph(
     typer.echo(f"{sizes} -> {out}", err=True)
 
 
-def _record(table: Table, line: int) -> Record:
-    """The record that starts on a line."""
-    for record in table.records:
-        if record.line == line:
-            if record.problem is not None:
-                raise UnreadableInputError(record.problem, where=record.where)
-            return record
-        if record.line > line:
-            break
-    raise TableError("no row starts on this line", where=Where(file=table.source, line=line))
+def _of_text(model: Model, text: str, *, truncate: bool) -> TokenGraph:
+    try:
+        return model.graph(text, truncate=truncate)
+    except UnreadableInputError as error:
+        if os.path.exists(text):  # noqa: PTH110 - Path.exists raises for a text too long for a name
+            error.hint = "a row of a file is read with --file and --line"
+        raise
+
+
+def _of_row(model: Model, table: Table, line: int, *, input: str | None, truncate: bool) -> TokenGraph:
+    """Graph of the row that starts on a line."""
+    # Lines only go up: what follows need not be read.
+    record = next((record for record in table.records if record.line >= line), None)
+    if record is None or record.line != line:
+        raise TableError("no row starts on this line", where=Where(file=table.source, line=line))
+    if record.problem is not None:
+        raise UnreadableInputError(record.problem, where=record.where)
+    try:
+        cells = dict(zip(table.columns, record.cells, strict=True))
+        return model.graph(cells, input=input, truncate=truncate)
+    except (UnreadableInputError, TableError) as error:
+        error.where = record.where
+        raise

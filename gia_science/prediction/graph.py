@@ -99,10 +99,11 @@ class TokenGraph:
             When it is negative or no number.
         """
         if threshold is None:
-            return 1 / len(self)
+            threshold = 1 / len(self)
         if not 0 <= threshold < float("inf"):
             raise RecipeError("the threshold is not valid", got=str(threshold), expected="a number from 0 up")
-        return threshold
+        # As exact as the weights: a weight of 0.2 is not over a threshold of 0.2, in whatever precision they meet.
+        return float(np.float32(threshold))
 
     def statistics(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -147,6 +148,18 @@ def test_networkx_has_the_edges_over_the_threshold_from_the_read_to_the_reader(m
     assert graph.to_networkx(threshold=0.0).number_of_edges() == 2 * 25
     default = graph.to_networkx(head=0)
     assert default.number_of_edges() == (graph.adjacency[0, 0, 0] > 1 / 5).sum()
+
+
+@pytest.mark.parametrize("threshold", [None, 0.2, 1e-3])
+def test_a_weight_at_the_threshold_is_no_edge_anywhere(molecules: Model, threshold) -> None:
+    """Weights are single-precision, 0.2 is not."""
+    graph = molecules.graph("CCO")
+    value = np.float32(threshold or 1 / len(graph))
+    equal = replace(graph, adjacency=np.full_like(graph.adjacency, value))
+    assert {one.edges for one in equal.statistics(threshold=threshold).values()} == {0}
+    assert equal.to_networkx(threshold=threshold).number_of_edges() == 0
+    slightly = float(np.nextafter(value, np.float32(0)))
+    assert equal.to_networkx(threshold=slightly).number_of_edges() == equal.adjacency.size
 
 
 def test_files_read_back_as_the_graph(molecules: Model, tmp_path) -> None:
