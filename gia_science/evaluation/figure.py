@@ -85,7 +85,7 @@ def report_figure(
         _draw_calibration(axes[1], drawn, f"{name} = {_plain(labels[1]) if labels else '1'}")
     else:
         _draw_confusion(axes, drawn, name, kind, labels)
-    return _png(figure)
+    return png(figure)
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,8 @@ def _draw_matrix(ax: Axes, matrix: npt.NDArray[np.int64]) -> None:
         ax.text(column, row, str(number), ha="center", va="center", fontsize=9, color=color)
 
 
-def _png(figure: Figure) -> bytes:
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG of `DPI` dots per inch."""
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         # A column may be named in a script that the font lacks; boxes in a label are no reason to warn.

@@ -84,14 +84,37 @@ class GIATransformer(nn.Module):
         mask : (B, N + M) bool
             True for tokens.
         """
+        x, inputs = self._nodes(batch)
+        for block in self.blocks:
+            x = block(x, **inputs)
+        return self.norm(x), inputs["mask"]
+
+    def adjacencies(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Graphs that the blocks aggregate over, at the memory cost of N x N numbers per block and head.
+
+        Returns
+        -------
+        adjacency : (B, L, H, N + M, N + M) float
+            As of `GraphAttention.adjacency`, block by block.
+        mask : (B, N + M) bool
+            As of `forward`.
+        """
+        x, inputs = self._nodes(batch)
+        found = []
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            found.append(block.attention.adjacency(block.attention_norm(x), **inputs))
+            x = block(x, **inputs)
+        return torch.stack(found, dim=1), inputs["mask"]
+
+    def _nodes(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Embedded tokens ``(B, N + M, d)``, and what the blocks are told of them."""
         x, positions, mask = self.embedding(batch)
-        edges = None
+        inputs = {"positions": positions, "mask": mask}
         if self.reads_edges:
             # Once for all blocks, as each adds its own bias to the same pairs.
-            edges = edge_matrix(batch.edges, batch.edge_kinds, nodes=x.shape[1])
-        for block in self.blocks:
-            x = block(x, positions=positions, mask=mask, edges=edges)
-        return self.norm(x), mask
+            inputs["edges"] = edge_matrix(batch.edges, batch.edge_kinds, nodes=x.shape[1])
+        return x, inputs
 
 
 def masked_mean(hidden: Tensor, mask: Tensor) -> Tensor:

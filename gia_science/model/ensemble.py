@@ -54,5 +54,10 @@ class PropertyEnsemble(nn.Module):
         """Pooled vectors of the members, one after another: ``(B, members * d)``."""
         return torch.cat([member.embed(batch) for member in self._networks()], dim=1)
 
+    def adjacencies(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Graphs of the members ``(B, members, L, H, N, N)``, and the mask of the tokens ``(B, N)``."""
+        found = [member.backbone.adjacencies(batch) for member in self._networks()]
+        return torch.stack([adjacency for adjacency, _ in found], dim=1), found[0][1]
+
     def _networks(self) -> list[PropertyNetwork]:
         return [member for member in self.members if isinstance(member, PropertyNetwork)]

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from gia_science.data.record import Table
-from gia_science.data.rows import Columns, identity_hash, read_rows
+from gia_science.data.record import Record, Table, cell_text
+from gia_science.data.rows import BadRow, Columns, identity_hash, read_row, read_rows
 from gia_science.data.source import resolve_input
 from gia_science.data.table import open_table, table_from_frame, table_from_texts
 from gia_science.data.targets import Targets
 from gia_science.data.writer import output_columns
-from gia_science.errors import EvaluationError, TableError, Where
+from gia_science.errors import EvaluationError, TableError, UnreadableInputError, Where
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.folder import SavedModel, load_model, save_model
 from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
 from gia_science.prediction.forward import embed_examples, predict_examples
+from gia_science.prediction.graph import TokenGraph, token_graph
 from gia_science.prediction.outcomes import Outcome, outcomes
 
 if TYPE_CHECKING:
@@ -132,6 +133,39 @@ class Model:
             for outcome in self.embedding_outcomes(as_table(data), input=input, truncate=truncate)
         ]
         return np.array(vectors, dtype=np.float32).reshape(len(vectors), self.width)
+
+    def graph(
+        self, x: str | Mapping[str, object], *, input: str | None = None, truncate: bool = False
+    ) -> TokenGraph:
+        """Graph that the model sees in one input: adjacency by member, layer and head.
+
+        Parameters
+        ----------
+        x : str or mapping
+            A sequence, SMILES or formula; or a row, as column names to values, where the model reads more columns.
+        input, truncate
+            As in `predict`.
+
+        Raises
+        ------
+        UnreadableInputError
+            When the input cannot be read.
+        TableError
+            When a column that the model reads is missing.
+        """
+        row = {"input": x} if isinstance(x, str) else x
+        record = Record("<row>", 1, None, tuple(map(cell_text, row.values())))
+        table = Table(tuple(row), (record,), "<row>", "memory", tuple(row))
+        featurizer = self.saved.featurizer
+        found = read_row(
+            record,
+            columns=self._columns(table, input=input),
+            read=lambda text: featurizer.read(text, truncate=truncate),
+        )
+        if isinstance(found, BadRow):
+            raise UnreadableInputError(found.reason)
+        example = featurizer.example(found.reading, numbers=found.numbers.tolist())
+        return token_graph(self.saved.network, example, featurizer=featurizer, reading=found.reading)
 
     def evaluate(
         self, data: Data, *, input: str | None = None, baseline: bool = True, jobs: int = 1

@@ -34,6 +34,10 @@ SURFACE = {
         "model", "data", "--out", "-o", "--input", "--header", "--no-header", "--baseline", "--no-baseline",
         "--threads",
     },
+    "graph": {
+        "model", "text", "--out", "-o", "--file", "--line", "--input", "--header", "--no-header", "--long",
+        "--member", "--layer", "--head", "--threshold", "--overwrite", "--threads",
+    },
     "datasets list": set(),
     "datasets show": {"name"},
     "tasks list": set(),
