@@ -39,6 +39,11 @@ def save_pretrained(saved: SavedPretrained, folder: str | Path, *, overwrite: bo
     return store.write_folder(saved, folder, PRETRAINED, config=config, overwrite=overwrite)
 
 
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a target folder that holds something, before any training; see `store.check_free`."""
+    store.check_free(folder, PRETRAINED, overwrite=overwrite)
+
+
 def load_pretrained(folder: str | Path) -> SavedPretrained:
     """Read the folder strictly; raises `ModelFolderError` as `load_model` does."""
     folder = Path(folder)

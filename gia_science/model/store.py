@@ -1,4 +1,4 @@
-"""What folders of trained networks have in common: their files, how they are written, and how strictly they are read."""
+"""What folders of trained networks share: their files, how they are written, and how strictly they are read."""
 
 from __future__ import annotations
 
