@@ -111,7 +111,7 @@ def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
         raise TableError(
             "a FASTA file holds no measurements",
             expected=f"a table with the column {targets[0]!r}",
-            hint="train on a CSV with a sequence and a target column; FASTA is for gia predict and gia embed",
+            hint="train on a CSV with a sequence and a target column; FASTA is for gia pretrain, predict and embed",
             where=Where(file=table.source),
         )
     known_columns = [*data.columns, *([data.input] if data.input else [])]
