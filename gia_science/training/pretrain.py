@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.record import LoadedTable
+from gia_science.errors import counted
 from gia_science.evaluation.perplexity import Perplexity, perplexity, unigram_losses
 from gia_science.model.config import LanguageConfig
 from gia_science.model.language import LanguageNetwork
@@ -96,16 +97,19 @@ def pretrain(
     """
     corpus = prepare_corpus(recipe, table=table)
     recipe = corpus.recipe
+    validated = len(corpus.split.validation) > 0
     fitted = fit_network(
         partial(LanguageNetwork, language_config(corpus)),
         data=_data(corpus),
         optimizer=recipe.training,
-        validate=len(corpus.split.validation) > 0,
+        validate=validated,
         seed=recipe.seed,
         accelerator=accelerator,
         progress=progress,
     )
-    logger.info("%d epochs, the weights of epoch %d kept", len(fitted.history), fitted.best_epoch + 1)
+    epochs = counted(len(fitted.history), "epoch")
+    kept = f"weights of epoch {fitted.best_epoch + 1}" if validated else "last averaged weights"
+    logger.info("%s, the %s kept", epochs, kept)
     report = score(fitted.network, corpus)
     saved = SavedPretrained(
         network=fitted.network,

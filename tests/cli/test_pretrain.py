@@ -44,7 +44,7 @@ def test_pretraining_prints_perplexity_beside_unigram_and_training_starts_from_i
         "input: column 'sequence', read as protein (residues)",
         "split: random split 0.8/0.1/0.1, seed 0; 20 distinct inputs in 20 rows; "
         "16 training, 2 validation, 2 test rows",
-        "1 epochs, the weights of epoch 1 kept",
+        "1 epoch, the weights of epoch 1 kept",
     ]
     write(MEASURED, "measured.csv")
     epochs = ["--set", "training.epochs=1", "--set", "training.min_steps=1"]

@@ -344,3 +344,15 @@ def test_the_same_from_python(table: Write, tmp_path: Path) -> None:
     assert model.saved.network.config.width == 16
     with pytest.raises(ModelFolderError, match="exists"):
         gia.pretrain(measured, out=tmp_path / "pre", settings=TINY)
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_one_held_out_part_is_enough(peptides: Path, part: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Without test rows the validation rows are scored; without validation rows the last weights are kept."""
+    caplog.set_level("INFO")
+    fractions = [0.8, 0.2, 0.0] if part == "validation" else [0.8, 0.0, 0.2]
+    result = pretrain(recipe_of(peptides, split__fractions=fractions))
+    assert result.report.part == part
+    assert ("last averaged weights kept" in caplog.text) == (part == "test")
+    with pytest.raises(RecipeError, match="no rows to judge the model by"):
+        pretrain(recipe_of(peptides, split__fractions=[1.0, 0.0, 0.0]))
