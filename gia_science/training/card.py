@@ -79,8 +79,8 @@ def pretrained_card(
         _network(recipe.network, parameters, recipe.seed),
         "## Limits",
         "The split keeps equal inputs together, not related ones: families that stand on both sides of it flatter the "
-        "perplexity. A lower perplexity is no promise of better predictions of a property: compare with training from random "
-        "weights on the same split.",
+        "perplexity. A lower perplexity is no promise of better predictions of a property: compare with training from "
+        "random weights on the same split.",
     ]
     return "\n".join(_spaced(sections)) + "\n"
 
