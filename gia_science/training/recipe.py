@@ -149,6 +149,12 @@ class OptimizerRecipe(Strict):
     )
 
 
+class LanguageOptimizerRecipe(OptimizerRecipe):
+    """The same for language models, which take longer to learn by heart."""
+
+    epochs: int = Field(default=30, ge=1, description="Most epochs, unless `min_steps` asks for more.")
+
+
 class PretrainedSource(Strict):
     """The pretrained network that training starts from."""
 
@@ -244,7 +250,7 @@ class PretrainRecipe(WrittenRecipe):
         description="masked: share of the tokens of a row that are hidden at a time.",
     )
     network: BackboneRecipe = BackboneRecipe()
-    training: OptimizerRecipe = OptimizerRecipe()
+    training: LanguageOptimizerRecipe = LanguageOptimizerRecipe()
     seed: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
