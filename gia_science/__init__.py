@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gia_science.model.backbone import GIATransformer
     from gia_science.prediction.api import load
     from gia_science.prediction.model import Model
-    from gia_science.training.api import train
+    from gia_science.training.api import pretrain, train
 
 _HOMES = {
     "GIATransformer": "gia_science.model.backbone",
@@ -25,9 +25,10 @@ _HOMES = {
     "Model": "gia_science.prediction.model",
     "PNAAttention": "gia_science.attention",
     "load": "gia_science.prediction.api",
+    "pretrain": "gia_science.training.api",
     "train": "gia_science.training.api",
 }
-__all__ = ["GIATransformer", "GINAttention", "GiaError", "Model", "PNAAttention", "load", "train"]
+__all__ = ["GIATransformer", "GINAttention", "GiaError", "Model", "PNAAttention", "load", "pretrain", "train"]
 
 
 def __getattr__(name: str) -> object:

@@ -13,7 +13,7 @@ from typing import NoReturn, cast
 
 import typer
 
-from gia_science.cli import datasets, embed, evaluate, graph, predict, tasks, train
+from gia_science.cli import datasets, embed, evaluate, graph, predict, pretrain, tasks, train
 from gia_science.errors import GiaError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("train")(train.train)
+app.command("pretrain")(pretrain.pretrain)
 app.command("predict")(predict.predict)
 app.command("embed")(embed.embed)
 app.command("evaluate")(evaluate.evaluate)

@@ -20,6 +20,9 @@ def train(
     task: Annotated[
         str | None, typer.Option(help="Shipped task, or path of a recipe, to start from.")
     ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Folder of gia pretrain, to start from its network.")
+    ] = None,
     input: Annotated[str | None, typer.Option(help="Input column.")] = None,
     domain: Annotated[str | None, typer.Option(help="protein, smiles or composition.")] = None,
     kind: Annotated[
@@ -59,6 +62,7 @@ def train(
     gia train --task nav17 -o models/nav17
     """
     from gia_science.cli.output import check_device, print_evaluation, use_threads
+    from gia_science.cli.settings import read_settings, split_settings
     from gia_science.model.folder import check_free
     from gia_science.training.api import start_recipe
     from gia_science.training.run import run
@@ -68,6 +72,7 @@ def train(
         "data.input": input,
         "data.domain": domain,
         "data.columns": column,
+        "pretrained.folder": start,
         "target.names": target,
         "target.kind": kind,
         "data.bad_rows": bad_rows,
@@ -76,7 +81,7 @@ def train(
         "seed": seed,
     }
     changes = {key: value for key, value in given.items() if value is not None}
-    changes |= _split_settings(split, fold) | _settings(setting or [])
+    changes |= split_settings(split, fold) | read_settings(setting or [])
     check_device(device)
     _check_asked(task, changes)
     recipe = start_recipe(task, changes=changes)
@@ -109,38 +114,3 @@ def _check_asked(task: str | None, changes: Mapping[str, Any]) -> None:
     if table.format == "fasta":
         hint = "a FASTA file holds no measurements: train on a table with a sequence and a target column"
     raise RecipeError("which column is to be learnt?", hint=hint, where=Where(file=table.source))
-
-
-def _split_settings(split: str | None, fold: int | None) -> dict[str, Any]:
-    from gia_science.errors import RecipeError
-
-    folds = {} if fold is None else {"split.fold": fold}
-    if split == "folds" or (split is None and folds):
-        return {"split.method": "folds", "split.column": None, **folds}
-    if folds:
-        raise RecipeError("--fold goes with --split folds", got=f"--split {split}")
-    if split is None:
-        return {}
-    if split == "random":
-        return {"split.method": "random", "split.column": None}
-    return {"split.method": "column", "split.column": split}
-
-
-def _settings(items: list[str]) -> dict[str, Any]:
-    """``key=value`` pairs; values are read as YAML, so that numbers, lists and null are what they look like."""
-    import yaml
-
-    from gia_science.errors import RecipeError
-
-    settings = {}
-    for item in items:
-        key, equals, value = item.partition("=")
-        if not equals:
-            raise RecipeError("a setting needs a value", got=repr(item), expected="key=value")
-        if not key.strip():
-            raise RecipeError("a setting needs a name", got=repr(item), expected="key=value")
-        try:
-            settings[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise RecipeError("the value of a setting cannot be read", got=repr(item)) from error
-    return settings

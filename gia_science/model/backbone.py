@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from gia_science.attention import AttentionConfig, build_attention, edge_matrix
 from gia_science.data.batching import Batch
-from gia_science.model.config import NetworkConfig
+from gia_science.model.config import BackboneConfig
 from gia_science.model.embedding import StreamEmbedding
 
 
@@ -54,11 +54,11 @@ class GIATransformer(nn.Module):
 
     Parameters
     ----------
-    config : NetworkConfig
-        Architecture; the head's part of it is not used here.
+    config : BackboneConfig
+        Architecture.
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: BackboneConfig) -> None:
         super().__init__()
         self.embedding = StreamEmbedding(config)
         self.reads_edges = config.attention.edge_kinds > 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gia_science.attention import AttentionConfig
 from gia_science.data.targets import TaskKind
 from gia_science.settings import Strict
 
 Pooling = Literal["mean", "first", "attention"]
+Objective = Literal["masked", "causal"]
 
 
 class BlockConfig(Strict):
@@ -24,8 +25,8 @@ class BlockConfig(Strict):
     tokens: int = Field(ge=1, description="Number of tokens; equal to `size` means one token per descriptor.")
 
 
-class NetworkConfig(Strict):
-    """Architecture of `GIATransformer` and its head."""
+class BackboneConfig(Strict):
+    """Architecture of `GIATransformer`."""
 
     vocabulary: int = Field(ge=1, description="Number of tokens in the vocabulary.")
     values: bool = Field(description="Whether numbers ride on tokens.")
@@ -34,16 +35,12 @@ class NetworkConfig(Strict):
         description="Size of each of the K context tables."
     )
     blocks: tuple[BlockConfig, ...] = Field(default=(), description="Descriptor blocks, in order.")
-    kind: TaskKind = Field(description="What the head predicts.")
-    outputs: int = Field(ge=1, description="Number of targets, or of classes.")
-    members: int = Field(default=1, ge=1, description="Number of networks whose predictions are averaged.")
     width: int = Field(default=128, ge=2, description="Width d of the hidden states.")
     layers: int = Field(default=3, ge=1, description="Number of blocks L.")
     expansion: float = Field(
         default=2.0, gt=0, description="Hidden width of the SwiGLU feed-forward, in units of d."
     )
     attention: AttentionConfig = AttentionConfig()
-    pooling: Pooling = "mean"
     dropout: float = Field(default=0.1, ge=0, lt=1, description="On residual branches and in the head.")
     token_dropout: float = Field(
         default=0.0, ge=0, lt=1, description="Chance that a residue, atom or element is hidden in training."
@@ -54,3 +51,26 @@ class NetworkConfig(Strict):
     descriptor_dropout: float = Field(
         default=0.2, ge=0, lt=1, description="Chance that a descriptor is hidden in training."
     )
+
+
+class NetworkConfig(BackboneConfig):
+    """Architecture of a property predictor: the backbone, its head and the number of members."""
+
+    kind: TaskKind = Field(description="What the head predicts.")
+    outputs: int = Field(ge=1, description="Number of targets, or of classes.")
+    members: int = Field(default=1, ge=1, description="Number of networks whose predictions are averaged.")
+    pooling: Pooling = "mean"
+
+
+class LanguageConfig(BackboneConfig):
+    """Architecture of a language model: a backbone that sees tokens, their numbers and their places only."""
+
+    objective: Objective = Field(description="What is predicted: hidden tokens, or the next token.")
+
+    @model_validator(mode="after")
+    def _nothing_tells(self) -> Self:
+        if self.features or self.context_buckets or self.blocks or self.attention.edge_kinds:
+            raise ValueError("a language model has no features, contexts, descriptors or known edges")
+        if self.attention.causal != (self.objective == "causal"):
+            raise ValueError("attention is causal with the causal objective, and only then")
+        return self

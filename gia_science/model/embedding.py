@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from gia_science.data.batching import Batch
-from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.config import BackboneConfig, BlockConfig
 
 _MISSING = 0.0
 
@@ -127,11 +127,11 @@ class StreamEmbedding(nn.Module):
 
     Parameters
     ----------
-    config : NetworkConfig
+    config : BackboneConfig
         Sizes of the vocabulary, features, contexts and descriptor blocks.
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: BackboneConfig) -> None:
         super().__init__()
         self.token_dropout = config.token_dropout
         self.token = nn.Embedding(config.vocabulary, config.width)

@@ -53,6 +53,10 @@ class PropertyNetwork(nn.Module):
             out = self.head(self.pool(hidden, mask))
         return out
 
+    def loss(self, batch: Batch, targets: Tensor) -> Tensor:
+        """Mean loss over the targets that are there, as `task_loss` has it."""
+        return task_loss(self.config.kind, self(batch), targets)
+
     def embed(self, batch: Batch) -> Tensor:
         """Pooled vectors ``(B, d)``: what the head sees."""
         hidden, mask = self.backbone(batch)

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
-from torch import Tensor
+from torch import Tensor, nn
 
 from gia_science.errors import ModelFolderError, RecipeError, Where
-from gia_science.model.config import NetworkConfig
-from gia_science.model.ensemble import PropertyEnsemble
+from gia_science.model.config import BackboneConfig
+
+ConfigT = TypeVar("ConfigT", bound=BackboneConfig)
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
 
-def read_network(config: NetworkConfig, path: Path) -> PropertyEnsemble:
-    """Networks of a configuration with the weights of a file.
+def read_network(
+    build: Callable[[ConfigT], NetworkT], config: ConfigT, path: Path, *, backbones: int = 1
+) -> NetworkT:
+    """Network of a configuration with the weights of a file.
 
     Memory for the network is taken only when each tensor of the file has the shape that the configuration asks for,
     so that no number in it, however large, does harm.
 
     Parameters
     ----------
-    config : NetworkConfig
+    build : callable
+        Makes the network of a configuration.
+    config : BackboneConfig
     path : Path
         A safetensors file.
+    backbones : int, default 1
+        Number of backbones in the network.
 
     Raises
     ------
@@ -39,7 +48,11 @@ def read_network(config: NetworkConfig, path: Path) -> PropertyEnsemble:
         found: dict[str, Tensor] = safetensors.torch.load_file(path)
     except (SafetensorError, OSError) as error:
         raise ModelFolderError("damaged weights", got=str(error), where=where) from error
-    network = _skeleton(config, found, where=where)
+    # A network of L layers has more than L tensors, one of width d more than d numbers: no loop runs away.
+    tensors, numbers = len(found), sum(value.numel() for value in found.values())
+    if config.layers * backbones > tensors or config.width > numbers:
+        raise _misfit("sizes far beyond the file", where)
+    network = _skeleton(build, config, where=where)
     wanted = network.state_dict()
     problems = [f"{name} is missing" for name in wanted if name not in found]
     problems += [f"{name} is not known" for name in found if name not in wanted]
@@ -50,28 +63,24 @@ def read_network(config: NetworkConfig, path: Path) -> PropertyEnsemble:
     ]
     if problems:
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-        raise ModelFolderError("the weights do not fit config.json", got=problems[0] + more, where=where)
+        raise _misfit(problems[0] + more, where)
     network.to_empty(device="cpu").load_state_dict(found)
     return network
 
 
-def _skeleton(config: NetworkConfig, found: Mapping[str, Tensor], *, where: Where) -> PropertyEnsemble:
+def _skeleton(build: Callable[[ConfigT], NetworkT], config: ConfigT, *, where: Where) -> NetworkT:
     """The network without memory for its weights."""
-    misfit = ModelFolderError(
-        "the weights do not fit config.json", got="sizes far beyond the file", where=where
-    )
-    # A network of L layers has more than L tensors, one of width d more than d numbers: no loop runs away.
-    if config.layers * config.members > len(found) or config.width > sum(
-        value.numel() for value in found.values()
-    ):
-        raise misfit
     try:
         with torch.device("meta"):
-            return PropertyEnsemble(config)
+            return build(config)
     except RecipeError as error:
         raise ModelFolderError(error.what, got=error.got, expected=error.expected, where=where) from error
     except (RuntimeError, TypeError, OverflowError) as error:  # sizes beyond what torch can count
-        raise misfit from error
+        raise _misfit("sizes far beyond the file", where) from error
+
+
+def _misfit(got: str, where: Where) -> ModelFolderError:
+    return ModelFolderError("the weights do not fit config.json", got=got, where=where)
 
 
 def _kind(tensor: Tensor) -> str:

@@ -11,8 +11,12 @@ from gia_science.data.record import LoadedTable
 from gia_science.data.table import table_from_frame
 from gia_science.errors import TableError
 from gia_science.model.folder import check_free
+from gia_science.model.pretrained import check_free as check_free_pretrained
+from gia_science.model.pretrained import save_pretrained
 from gia_science.prediction.model import Model
-from gia_science.training.recipe import Recipe
+from gia_science.training.pretrain import PerplexityReport
+from gia_science.training.pretrain import pretrain as run_pretraining
+from gia_science.training.recipe import PretrainRecipe, Recipe
 from gia_science.training.run import run
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ def train(
     input: str | None = None,
     domain: str | None = None,
     columns: Sequence[str] = (),
+    pretrained: str | Path | None = None,
     bad_rows: str | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -49,6 +54,8 @@ def train(
         ``"protein"``, ``"smiles"`` or ``"composition"``; recognised where not given.
     columns : sequence of str
         Numeric columns that go in beside the input, such as a temperature.
+    pretrained : path, optional
+        Folder of a pretrained network to start from.
     bad_rows : {"stop", "drop"}, optional
         What to do when rows cannot be used: stop, unless a recipe says otherwise. All of them are listed either way.
     settings : mapping, optional
@@ -70,20 +77,12 @@ def train(
     GiaError
         A `ValueError` that says in one line what is wrong, where, and what to do.
     """
-    table: LoadedTable | None = None
-    changes: dict[str, Any] = {}
-    if isinstance(data, str | Path):
-        changes["data.file"] = str(data)
-    elif data is not None:
-        if not hasattr(data, "columns"):
-            raise TableError(
-                "cannot train on this", got=type(data).__name__, expected="a path or a DataFrame"
-            )
-        table = table_from_frame(data)
+    table, changes = _rows(data)
     given: dict[str, Any] = {
         "data.input": input,
         "data.domain": domain,
         "data.columns": list(columns) or None,
+        "pretrained.folder": None if pretrained is None else str(pretrained),
         "data.bad_rows": bad_rows,
     }
     if target is not None:
@@ -96,6 +95,69 @@ def train(
     if out is not None:
         result.model.save(out, overwrite=overwrite)
     return result.model
+
+
+def pretrain(
+    data: str | Path | pd.DataFrame,
+    *,
+    out: str | Path,
+    objective: str = "masked",
+    input: str | None = None,
+    domain: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    progress: bool | None = None,
+) -> PerplexityReport:
+    """Pretrain a network as a language model, for `train` to start from.
+
+    Parameters
+    ----------
+    data : path or DataFrame
+        Sequences, SMILES or formulas; no measurements are needed.
+    out : path
+        Folder to save the network in.
+    objective : {"masked", "causal"}, default "masked"
+        Predict hidden tokens from both sides, or each next token.
+    input : str, optional
+        Column of sequences, SMILES or formulas; recognised by its name where not given.
+    domain : str, optional
+        ``"protein"``, ``"smiles"`` or ``"composition"``; recognised where not given.
+    settings : mapping, optional
+        Any other setting of a `PretrainRecipe` by its dotted name: ``{"training.epochs": 30, "seed": 1}``.
+    overwrite : bool, default False
+        Replace an existing folder of a pretrained network.
+    progress : bool, optional
+        Draw a progress bar; by default on a terminal.
+
+    Returns
+    -------
+    PerplexityReport
+        Perplexity on rows held out, the unigram model's beside it.
+
+    Raises
+    ------
+    GiaError
+        A `ValueError` that says in one line what is wrong, where, and what to do.
+    """
+    table, changes = _rows(data)
+    given = {"data.input": input, "data.domain": domain, "objective": objective}
+    changes |= {key: value for key, value in given.items() if value is not None}
+    recipe = PretrainRecipe.build(changes | dict(settings or {}))
+    check_free_pretrained(Path(out), overwrite=overwrite)
+    result = run_pretraining(recipe, table=table, progress=progress)
+    save_pretrained(result.saved, out, overwrite=overwrite)
+    return result.report
+
+
+def _rows(data: str | Path | pd.DataFrame | None) -> tuple[LoadedTable | None, dict[str, Any]]:
+    """Rows in memory, or the setting that says where they are."""
+    if data is None:
+        return None, {}
+    if isinstance(data, str | Path):
+        return None, {"data.file": str(data)}
+    if not hasattr(data, "columns"):
+        raise TableError("cannot train on this", got=type(data).__name__, expected="a path or a DataFrame")
+    return table_from_frame(data), {}
 
 
 def start_recipe(task: str | None, *, changes: Mapping[str, Any]) -> Recipe:

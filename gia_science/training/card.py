@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from gia_science.data.split import Split
 from gia_science.data.targets import Targets
 from gia_science.evaluation.report import Evaluation
 from gia_science.training.prepare import Prepared
+from gia_science.training.recipe import BackboneRecipe, PretrainRecipe
 
 
 def model_card(prepared: Prepared, *, targets: Targets, evaluation: Evaluation, parameters: int) -> str:
@@ -24,11 +28,59 @@ def model_card(prepared: Prepared, *, targets: Targets, evaluation: Evaluation, 
         "## How inputs are read",
         _options(prepared),
         "## Network",
-        f"{recipe.network.layers} layers of {recipe.network.attention.kind} attention, width {recipe.network.width}, "
-        f"{parameters:,} parameters, seed {recipe.seed}. `recipe.yaml` reproduces the run.",
+        _network(recipe.network, parameters, recipe.seed),
+        _start(prepared),
         "## Limits",
         "Predictions are interpolations of the training rows. The scores hold for rows like the test rows: inputs that "
         "resemble nothing in the training data can be far off, and the output does not show it.",
+    ]
+    return "\n".join(_spaced(sections)) + "\n"
+
+
+def pretrained_card(
+    recipe: PretrainRecipe,
+    *,
+    options: Mapping[str, object],
+    rows: str,
+    split: Split,
+    parameters: int,
+    scores: Sequence[tuple[str, str]],
+    scored: str,
+) -> str:
+    """Markdown text of ``README.md`` in the folder of a pretrained network."""
+    asked = f"hidden tokens, {recipe.mask_share:.0%} of a row at a time"
+    if recipe.objective == "causal":
+        asked = "each next token"
+    source = recipe.data.dataset or recipe.data.file or "rows in memory"
+    sections = [
+        f"# {recipe.title or recipe.name}",
+        f"Language model of {recipe.data.domain} input ({recipe.objective}: it predicts {asked}). "
+        "It predicts no property: `gia train --from` starts from it. Made by gia-science.",
+        "## How good it is",
+        f"On {scored}, each predicted once. The unigram model knows how common each token is, and no more.",
+        "",
+        "\n".join(
+            [
+                "| | perplexity [95 % interval over rows] |",
+                "| --- | --- |",
+                *(f"| {a} | {b} |" for a, b in scores),
+            ]
+        ),
+        "## Data",
+        f"- source: {source}, input column `{recipe.data.input}`",
+        f"- rows: {rows}",
+        f"- split: {split.describe}; {len(split.train)} training, {len(split.validation)} validation, "
+        f"{len(split.test)} test rows",
+        "## How inputs are read",
+        *(f"- {name}: `{value}`" for name, value in options.items()),
+        "- shown to the network: tokens, their numbers and places; no features, contexts or known edges, which would "
+        "give hidden tokens away",
+        "## Network",
+        _network(recipe.network, parameters, recipe.seed),
+        "## Limits",
+        "The split keeps equal inputs together, not related ones: families that stand on both sides of it flatter the "
+        "perplexity. A lower perplexity is no promise of better predictions of a property: compare with training from "
+        "random weights on the same split.",
     ]
     return "\n".join(_spaced(sections)) + "\n"
 
@@ -65,6 +117,24 @@ def _data(prepared: Prepared) -> str:
     if recipe.data.columns:
         lines.append(f"- numeric columns: {', '.join(recipe.data.columns)}")
     return "\n".join(lines)
+
+
+def _network(network: BackboneRecipe, parameters: int, seed: int) -> str:
+    return (
+        f"{network.layers} layers of {network.attention.kind} attention, width {network.width}, "
+        f"{parameters:,} parameters, seed {seed}. `recipe.yaml` reproduces the run."
+    )
+
+
+def _start(prepared: Prepared) -> str:
+    start, saved = prepared.recipe.pretrained, prepared.pretrained
+    if start is None or saved is None:
+        return ""
+    return (
+        f"\nTraining started from the network pretrained in `{start.folder}` (objective "
+        f"{saved.network.config.objective}, weights sha256 `{start.sha256}`). If rows that are held out here were "
+        "pretrained on, the network has seen their inputs, though never their targets."
+    )
 
 
 def _options(prepared: Prepared) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,8 +114,8 @@ class _EpochSampler:
         return len(self._batches.epoch(self._epoch))
 
 
-class PropertyData(pl.LightningDataModule):
-    """Training and validation batches of one task.
+class BatchedData(pl.LightningDataModule):
+    """Training and validation batches of one run.
 
     Parameters
     ----------
@@ -123,20 +123,26 @@ class PropertyData(pl.LightningDataModule):
         Validation may be empty.
     optimizer : OptimizerRecipe
         Sizes of the batches.
-    per_token : bool
-        Whether targets belong to tokens.
+    collate : callable
+        Makes a batch and its targets from rows.
     seed : int
         Seed of the order of training rows.
     """
 
     def __init__(
-        self, *, train: Examples, validation: Examples, optimizer: OptimizerRecipe, per_token: bool, seed: int
+        self,
+        *,
+        train: Examples,
+        validation: Examples,
+        optimizer: OptimizerRecipe,
+        collate: Callable[[Sequence[Pair]], tuple[Batch, Tensor]],
+        seed: int,
     ) -> None:
         super().__init__()
         self._train = train
         self._validation = validation
         self._sizes = {"tokens": optimizer.batch_tokens, "rows": optimizer.batch_rows}
-        self._per_token = per_token
+        self._collate = collate
         self._batches = TrainingBatches(train.lengths, **self._sizes, seed=seed)
 
     @property
@@ -155,9 +161,6 @@ class PropertyData(pl.LightningDataModule):
 
     def _loader(self, rows: Examples, batches: Any) -> DataLoader[Pair]:
         return DataLoader(rows, batch_sampler=batches, collate_fn=self._collate)
-
-    def _collate(self, pairs: Sequence[Pair]) -> tuple[Batch, Tensor]:
-        return collate_pairs(pairs, per_token=self._per_token)
 
 
 def as_examples(

@@ -6,28 +6,31 @@ import logging
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping, RichProgressBar
 
-from gia_science.model.config import NetworkConfig
 from gia_science.model.heads import PropertyNetwork
-from gia_science.training.datamodule import PropertyData
-from gia_science.training.module import BestWeights, PropertyModule, weight_average
+from gia_science.model.language import LanguageNetwork
+from gia_science.training.datamodule import BatchedData
+from gia_science.training.module import BestWeights, NetworkModule, weight_average
 from gia_science.training.recipe import OptimizerRecipe
+
+NetworkT = TypeVar("NetworkT", PropertyNetwork, LanguageNetwork)
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(Generic[NetworkT]):
     """A trained network and how it got there.
 
     Parameters
     ----------
-    network : PropertyNetwork
+    network : PropertyNetwork or LanguageNetwork
         With the best averaged weights, in evaluation mode.
     best_epoch : int
         Epoch of those weights, counted from 0.
@@ -35,27 +38,41 @@ class Fitted:
         Training and validation loss of every epoch.
     """
 
-    network: PropertyNetwork
+    network: NetworkT
     best_epoch: int
     history: tuple[tuple[float, float], ...]
 
+    @property
+    def parameters(self) -> int:
+        """Number of weights."""
+        return sum(weight.numel() for weight in self.network.parameters())
+
+    def to_json(self) -> dict[str, Any]:
+        """Best epoch and curve as plain types; a validation loss that was not measured is null."""
+        curve = [
+            {"train_loss": train, "val_loss": loss if math.isfinite(loss) else None}
+            for train, loss in self.history
+        ]
+        return {"best_epoch": self.best_epoch, "history": curve}
+
 
 def fit_network(
-    config: NetworkConfig,
+    build: Callable[[], NetworkT],
     *,
-    data: PropertyData,
+    data: BatchedData,
     optimizer: OptimizerRecipe,
     validate: bool,
     seed: int,
     accelerator: str = "auto",
     progress: bool | None = None,
-) -> Fitted:
+) -> Fitted[NetworkT]:
     """Train a network.
 
     Parameters
     ----------
-    config : NetworkConfig
-    data : PropertyData
+    build : callable
+        Makes the network; called when the seed is set.
+    data : BatchedData
     optimizer : OptimizerRecipe
     validate : bool
         Whether there are validation rows; without them the last averaged weights are kept.
@@ -74,7 +91,8 @@ def fit_network(
     with torch.random.fork_rng(), quiet_lightning():
         torch.manual_seed(seed)
         epochs = max(optimizer.epochs, math.ceil(optimizer.min_steps / data.steps_per_epoch))
-        module = PropertyModule(config, optimizer=optimizer, steps=epochs * data.steps_per_epoch)
+        network = build()
+        module = NetworkModule(network, optimizer=optimizer, steps=epochs * data.steps_per_epoch)
         best = BestWeights()
         callbacks: list[Callback] = [best]
         if validate:
@@ -100,8 +118,7 @@ def fit_network(
         )
         trainer.fit(module, datamodule=data)
         best.restore(module)
-    network = module.network.cpu().eval()
-    return Fitted(network=network, best_epoch=best.epoch, history=tuple(best.history))
+    return Fitted(network=network.cpu().eval(), best_epoch=best.epoch, history=tuple(best.history))
 
 
 @contextmanager

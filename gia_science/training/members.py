@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from gia_science.attention import AttentionConfig
 from gia_science.data.targets import Targets
 from gia_science.errors import counted
 from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.heads import PropertyNetwork
+from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.tokens.featurizer import Example, Featurizer
-from gia_science.training.datamodule import Examples, PropertyData, RespelledExamples
+from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
 from gia_science.training.fit import Fitted, fit_network
 from gia_science.training.prepare import Prepared
 
@@ -24,11 +28,11 @@ SEEDS_APART = 1000
 def network_config(
     prepared: Prepared, featurizer: Featurizer, examples: Sequence[Example], targets: Targets
 ) -> NetworkConfig:
-    recipe, tokenizer = prepared.recipe.network, featurizer.tokenizer
+    """Architecture of each member."""
+    recipe, tokenizer, pretrained = prepared.recipe.network, featurizer.tokenizer, prepared.pretrained
     attention = recipe.attention
-    if attention.kind == "pna":
-        lengths = [len(examples[index]) for index in prepared.split.train]
-        attention = attention.model_copy(update={"delta": float(np.mean(np.log1p(lengths)))})
+    if pretrained is None:
+        attention = with_delta(attention, [len(examples[index]) for index in prepared.split.train])
     blocks = tuple(
         BlockConfig(
             name=block.name,
@@ -44,7 +48,8 @@ def network_config(
     )
     return NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
-        values=any(example.stream.values.any() for example in examples),
+        values=any(example.stream.values.any() for example in examples)
+        or (pretrained is not None and pretrained.network.config.values),
         features=len(tokenizer.feature_names),
         context_buckets=tokenizer.context_buckets,
         blocks=blocks,
@@ -55,6 +60,21 @@ def network_config(
     )
 
 
+def with_delta(attention: AttentionConfig, lengths: Sequence[int]) -> AttentionConfig:
+    """The attention with the delta of PNA learnt from the lengths of training rows."""
+    if attention.kind != "pna":
+        return attention
+    return attention.model_copy(update={"delta": float(np.mean(np.log1p(lengths)))})
+
+
+def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> PropertyNetwork:
+    """A network that is not trained yet: from random weights, or from those of a pretrained backbone."""
+    network = PropertyNetwork(config)
+    if pretrained is not None:
+        start_from(pretrained.network, network)
+    return network
+
+
 def fit_members(
     prepared: Prepared,
     featurizer: Featurizer,
@@ -63,7 +83,7 @@ def fit_members(
     targets: Targets,
     accelerator: str = "auto",
     progress: bool | None = None,
-) -> list[Fitted]:
+) -> list[Fitted[PropertyNetwork]]:
     """Train the members of a model one after another, on the same rows and from seeds of their own.
 
     Parameters
@@ -92,7 +112,7 @@ def fit_members(
     for number in range(config.members):
         seed = recipe.seed + SEEDS_APART * number
         fitted = fit_network(
-            config,
+            partial(build_member, config, prepared.pretrained),
             data=_data(prepared, featurizer, examples, encoded, seed=seed),
             optimizer=recipe.training,
             validate=measured,
@@ -114,7 +134,7 @@ def _data(
     encoded: Sequence[npt.NDArray[np.float64]],
     *,
     seed: int,
-) -> PropertyData:
+) -> BatchedData:
     """Training and validation rows of one member."""
     recipe, split = prepared.recipe, prepared.split
     per_token = prepared.targets.kind == "per_token"
@@ -128,12 +148,12 @@ def _data(
             chance=recipe.training.respell,
             seed=seed,
         )
-    return PropertyData(
+    return BatchedData(
         train=train,
         validation=Examples(
             [examples[i] for i in split.validation], targets=[encoded[i] for i in split.validation]
         ),
         optimizer=recipe.training,
-        per_token=per_token,
+        collate=partial(collate_pairs, per_token=per_token),
         seed=seed,
     )

@@ -12,45 +12,41 @@ from torch import Tensor
 
 from gia_science.data.batching import Batch
 from gia_science.errors import TrainingError
-from gia_science.model.config import NetworkConfig
-from gia_science.model.heads import PropertyNetwork, task_loss
+from gia_science.model.heads import PropertyNetwork
+from gia_science.model.language import LanguageNetwork
 from gia_science.training.recipe import OptimizerRecipe
 
 # One row per head: matrices in shape, but gains and biases in meaning.
 _UNDECAYED = frozenset({"sharpening", "epsilon", "bias_in", "bias_out", "gain", "name"})
 
 
-class PropertyModule(pl.LightningModule):
-    """Trains a `PropertyNetwork`.
+class NetworkModule(pl.LightningModule):
+    """Trains a network by its own loss.
 
     Parameters
     ----------
-    network : NetworkConfig
-        Architecture of the network to build.
+    network : PropertyNetwork or LanguageNetwork
     optimizer : OptimizerRecipe
         Learning rate, weight decay, warm-up.
     steps : int
         Number of optimiser steps that the schedule spans.
     """
 
-    def __init__(self, network: NetworkConfig, *, optimizer: OptimizerRecipe, steps: int) -> None:
+    def __init__(
+        self, network: PropertyNetwork | LanguageNetwork, *, optimizer: OptimizerRecipe, steps: int
+    ) -> None:
         super().__init__()
         # Plain types only: hyper-parameters end up in checkpoints, which are read without unpickling.
         self.save_hyperparameters(
             {
-                "network": network.model_dump(mode="json"),
+                "network": network.config.model_dump(mode="json"),
                 "optimizer": optimizer.model_dump(mode="json"),
                 "steps": steps,
             }
         )
         self.optimizer_recipe = optimizer
         self.steps = steps
-        self.network = PropertyNetwork(network)
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Outputs of the network for one batch."""
-        out: Tensor = self.network(batch)
-        return out
+        self.network = network
 
     def training_step(self, batch: tuple[Batch, Tensor], _: int) -> Tensor:
         """Loss of a training batch; a non-finite one stops training with a reason."""
@@ -106,7 +102,7 @@ class PropertyModule(pl.LightningModule):
 
     def _loss(self, batch: tuple[Batch, Tensor]) -> Tensor:
         inputs, targets = batch
-        return task_loss(self.network.config.kind, self(inputs), targets)
+        return self.network.loss(inputs, targets)
 
 
 def weight_average(decay: float) -> WeightAveraging:

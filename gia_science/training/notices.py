@@ -64,11 +64,16 @@ def tell_notes(rows: Sequence[Row]) -> None:
         logger.info("... and %d more notes of this sort", len(told) - 20)
 
 
-def tell_duplicates(duplicates: Duplicates, *, rows: Sequence[Row], targets: Targets) -> None:
-    """Say how many rows repeat an input, and which of them contradict each other by how much."""
+def tell_repeats(duplicates: Duplicates) -> None:
+    """Say how many rows repeat an input."""
     if duplicates.rows:
         told = "repeats an input; it stays" if duplicates.rows == 1 else "repeat an input; they stay"
         logger.info("%s %s on one side of the split", counted(duplicates.rows), told)
+
+
+def tell_duplicates(duplicates: Duplicates, *, rows: Sequence[Row], targets: Targets) -> None:
+    """Say how many rows repeat an input, and which of them contradict each other by how much."""
+    tell_repeats(duplicates)
     at = {row.line: row for row in rows}
     for lines in duplicates.conflicts[:SHOWN]:
         logger.warning(

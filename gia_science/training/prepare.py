@@ -11,39 +11,21 @@ from typing import Any
 import numpy as np
 
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import (
-    BadRow,
-    Columns,
-    Duplicates,
-    Row,
-    find_duplicates,
-    read_rows,
-    refuse_bad_rows,
-)
-from gia_science.data.source import open_source, resolve_input, table_hash
-from gia_science.data.split import Split, column_split, fold_split, random_split
+from gia_science.data.rows import BadRow, Duplicates, Row, find_duplicates
+from gia_science.data.split import Split
 from gia_science.data.targets import Targets, TaskKind, find_labels, infer_kind, is_missing, is_number
-from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where, counted
+from gia_science.errors import RecipeError, TableError, Where, counted
+from gia_science.model.pretrained import SavedPretrained, load_pretrained
 from gia_science.settings import validate
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
-from gia_science.tokens.domain import DOMAINS, guess_column, make_tokenizer, require_domain
-from gia_science.tokens.stream import Reading
+from gia_science.tokens.domain import guess_column, make_tokenizer, require_domain
 from gia_science.tokens.tokenizer import DomainTokenizer
-from gia_science.training.notices import (
-    tell_bad,
-    tell_duplicates,
-    tell_missing,
-    tell_notes,
-    tell_repeated_ids,
-)
+from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
+from gia_science.training.notices import tell_duplicates, tell_missing
 from gia_science.training.recipe import REGULARISATION, Recipe
+from gia_science.training.start import adopt
 
 logger = logging.getLogger("gia_science")
-GUESS_ROWS = 200
-STDIN = "-"
-"""The file that cannot be read again: a recipe does not keep it."""
-FEWEST_ROWS = 3
-"""One row each for training, validation and test."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +46,8 @@ class Prepared:
     left_out : tuple of BadRow
         Rows that were dropped, with reasons.
     duplicates : Duplicates
+    pretrained : SavedPretrained or None
+        The network to start from.
     """
 
     recipe: Recipe
@@ -73,6 +57,7 @@ class Prepared:
     split: Split
     left_out: tuple[BadRow, ...]
     duplicates: Duplicates
+    pretrained: SavedPretrained | None = None
 
 
 def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
@@ -90,33 +75,31 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
         When the data cannot be read, a column is missing, or rows cannot be used and are not to be dropped: all of
         them are listed.
     RecipeError
-        When the recipe does not fit the data.
+        When the recipe does not fit the data, or the pretrained network to start from.
+    ModelFolderError
+        When that network cannot be read.
     """
-    table = open_source(recipe.data) if table is None else table
-    for note in table.notes:
-        logger.info("%s: %s", table.source, note)
-    if not table.records:
-        raise TableError("no rows to train on", got="a header only", where=Where(file=table.source))
-    tell_repeated_ids(table)
+    pretrained = None
+    if recipe.pretrained is not None:
+        pretrained = load_pretrained(recipe.pretrained.folder)
+        recipe = adopt(recipe, pretrained)
+    table = open_rows(recipe.data, table)
     _check_columns(recipe, table)
     recipe = _resolve(recipe, table)
-    tokenizer = make_tokenizer(str(recipe.data.domain), options=recipe.tokens)
+    tokenizer = make_tokenizer(
+        str(recipe.data.domain),
+        options=recipe.tokens,
+        vocabulary=None if pretrained is None else pretrained.featurizer.tokenizer.vocabulary,
+    )
     targets = _targets(recipe, table)
     recipe = recipe.updated({"target.kind": targets.kind, "target.labels": targets.labels})
-    rows, left_out, order = _read(recipe, table, tokenizer=tokenizer, targets=targets)
+    rows, left_out, places = _read(recipe, table, tokenizer=tokenizer, targets=targets)
     tell_missing(rows, targets)
     duplicates = find_duplicates(rows)
     tell_duplicates(duplicates, rows=rows, targets=targets)
-    split = _split(recipe, table, rows=rows, order=order, kind=targets.kind)
-    if not len(split.validation) + len(split.test):
-        raise RecipeError(
-            "the split leaves no rows to judge the model by", expected="validation or test rows"
-        )
-    sizes = f"{len(split.train)} training, {len(split.validation)} validation, {len(split.test)} test rows"
-    logger.info("split: %s; %s", split.describe, sizes)
-    for note in split.notes:
-        logger.warning("split: %s", note)
-    return Prepared(recipe, tokenizer, targets, rows, split, left_out, duplicates)
+    strata = [_stratum(row) for row in rows] if targets.kind in ("binary", "multiclass") else None
+    split = split_rows(recipe.split, table, rows=rows, places=places, strata=strata)
+    return Prepared(recipe, tokenizer, targets, rows, split, left_out, duplicates, pretrained)
 
 
 def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
@@ -128,7 +111,7 @@ def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
         raise TableError(
             "a FASTA file holds no measurements",
             expected=f"a table with the column {targets[0]!r}",
-            hint="train on a CSV with a sequence and a target column; FASTA is for gia predict and gia embed",
+            hint="train on a CSV with a sequence and a target column; FASTA is for gia pretrain, predict and embed",
             where=Where(file=table.source),
         )
     known_columns = [*data.columns, *([data.input] if data.input else [])]
@@ -144,20 +127,14 @@ def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
 
 
 def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
-    texts = [cell for record in table.records[:GUESS_ROWS] for cell in record.cells]
-    column, domain = resolve_input(
-        table, input=recipe.data.input or _only_column(recipe, table), domain=recipe.data.domain, texts=texts
-    )
-    if column in (*recipe.target.names, *recipe.data.columns):
+    known = recognise(recipe.data, table, input=recipe.data.input or _only_column(recipe, table))
+    if known["data.input"] in (*recipe.target.names, *recipe.data.columns):
         raise RecipeError(
             "a column cannot be input and something else at once",
-            got=repr(column),
+            got=repr(known["data.input"]),
             hint="say the input column with --input",
         )
-    logger.info("input: column %r, read as %s (%s)", column, domain, DOMAINS[domain].noun)
-    digest = table_hash(table)
-    if recipe.data.sha256 not in (None, digest):
-        logger.warning("the data is not what the recipe was written for: its hash differs")
+    domain = str(known["data.domain"])
     descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS.get(domain, ())
     _check_descriptors(descriptors, domain)
     hidden = {
@@ -165,16 +142,7 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
         for name, value in REGULARISATION[domain].items()
         if getattr(recipe.network, name) is None
     }
-    return recipe.updated(
-        {
-            **hidden,
-            "data.file": None if recipe.data.file == STDIN else recipe.data.file,
-            "data.input": column,
-            "data.domain": domain,
-            "data.sha256": digest,
-            "descriptors": list(descriptors),
-        }
-    )
+    return recipe.updated({**hidden, **known, "descriptors": list(descriptors)})
 
 
 def _check_descriptors(names: Sequence[str], domain: str) -> None:
@@ -236,29 +204,9 @@ def _read(
     recipe: Recipe, table: LoadedTable, *, tokenizer: DomainTokenizer[Any], targets: Targets
 ) -> tuple[list[Row], tuple[BadRow, ...], list[int]]:
     """Usable rows, rows left out, and the place of each usable row in the table."""
-    data = recipe.data
-    columns = Columns.find(table, input=str(data.input), numbers=data.columns, targets=targets.names)
-    noun, limit = DOMAINS[tokenizer.domain].noun, recipe.network.max_length
-
-    def read(text: str) -> Reading[Any]:
-        reading = tokenizer.read(text)
-        if reading.length > limit:
-            raise UnreadableInputError(
-                "longer than the model allows",
-                got=f"{reading.length} {noun}",
-                expected=f"at most {limit}",
-                hint=f"the setting network.max_length={reading.length} allows it",
-            )
-        return reading
-
-    rows, bad = read_rows(table.records, columns=columns, read=read, targets=targets)
-    if bad and data.bad_rows == "stop":
-        tell_bad("cannot be used", bad, total=len(table))
-        raise refuse_bad_rows(bad, total=len(table), source=table.source)
-    tell_bad("dropped", bad, total=len(table))
-    tell_notes(rows)
-    bad_lines = {row.line for row in bad}
-    places = [place for place, record in enumerate(table.records) if record.line not in bad_lines]
+    rows, bad, places = read_usable(
+        recipe.data, table, tokenizer=tokenizer, max_length=recipe.network.max_length, targets=targets
+    )
     measured = [not np.isnan(row.target).all() for row in rows]
     empty = [
         BadRow(row.line, row.id, "no target") for row, has in zip(rows, measured, strict=True) if not has
@@ -266,31 +214,9 @@ def _read(
     if empty:
         logger.info("%s without a target left out", counted(len(empty)))
     kept = [index for index, has in enumerate(measured) if has]
-    if len(kept) < FEWEST_ROWS:
-        raise TableError(
-            f"too few rows with a value of {', '.join(targets.names)}",
-            got=str(len(kept)),
-            expected=f"{FEWEST_ROWS} or more",
-            where=Where(file=table.source),
-        )
-    return [rows[index] for index in kept], (*bad, *empty), [places[index] for index in kept]
-
-
-def _split(
-    recipe: Recipe, table: LoadedTable, *, rows: Sequence[Row], order: Sequence[int], kind: TaskKind
-) -> Split:
-    how = recipe.split
-    groups = [row.reading.identity for row in rows]
-    strata = [_stratum(row) for row in rows] if kind in ("binary", "multiclass") else None
-    if how.method == "column":
-        assert how.column is not None
-        values = table.column(how.column)
-        return column_split([values[place] for place in order], groups)
-    if how.method == "folds":
-        return fold_split(
-            groups, folds=how.folds, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata
-        )
-    return random_split(groups, fractions=how.fractions, seed=how.seed, strata=strata)
+    usable = [rows[index] for index in kept]
+    require_rows(usable, f" with a value of {', '.join(targets.names)}", table)
+    return usable, (*bad, *empty), [places[index] for index in kept]
 
 
 def _stratum(row: Row) -> int:

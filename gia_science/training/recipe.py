@@ -13,8 +13,10 @@ from gia_science.attention import AttentionConfig
 from gia_science.data.source import DataSource
 from gia_science.data.targets import TaskKind
 from gia_science.errors import RecipeError, Where
-from gia_science.model.config import Pooling
+from gia_science.model.config import Objective, Pooling
 from gia_science.settings import Strict, validate
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
 class TargetRecipe(Strict):
@@ -67,20 +69,26 @@ class SplitRecipe(Strict):
         return self
 
 
-class NetworkRecipe(Strict):
-    """Size and kind of the network; what follows from the data is filled in at training."""
+class BackboneRecipe(Strict):
+    """Size and kind of the Transformer; what follows from the data is filled in at training."""
 
-    members: int = Field(
-        default=2, ge=1, description="Networks, each from a seed of its own, whose predictions are averaged."
-    )
     width: int = Field(default=128, ge=8, description="Width of the hidden states.")
     layers: int = Field(default=2, ge=1, description="Number of layers.")
     expansion: float = Field(default=2.0, gt=0, description="Hidden width of the feed-forward, in widths.")
     attention: AttentionConfig = AttentionConfig()
-    pooling: Pooling = Field(default="mean", description="How the tokens of a row become one vector.")
     dropout: float | None = Field(
-        default=None, ge=0, lt=1, description="On branches; by domain where not given."
+        default=None, ge=0, lt=1, description="On branches; by domain where not given, 0.1 in pretraining."
     )
+    max_length: int = Field(default=1024, ge=1, description="Longest input, in residues, atoms or elements.")
+
+
+class NetworkRecipe(BackboneRecipe):
+    """Size and kind of the network of a property predictor."""
+
+    members: int = Field(
+        default=2, ge=1, description="Networks, each from a seed of its own, whose predictions are averaged."
+    )
+    pooling: Pooling = Field(default="mean", description="How the tokens of a row become one vector.")
     token_dropout: float | None = Field(
         default=None, ge=0, lt=1, description="Chance that a token is hidden; by domain where not given."
     )
@@ -96,7 +104,12 @@ class NetworkRecipe(Strict):
     packed_tokens: int = Field(default=4, ge=1, description="Tokens of a larger descriptor block.")
     binned: int = Field(default=64, ge=0, description="Largest packed block that is also encoded in bins.")
     bins: int = Field(default=16, ge=0, description="Number of bins of that encoding.")
-    max_length: int = Field(default=1024, ge=1, description="Longest input, in residues, atoms or elements.")
+
+    @model_validator(mode="after")
+    def _first_token_sees_something(self) -> Self:
+        if self.attention.causal and self.pooling == "first":
+            raise ValueError("in causal attention the first token sees nothing else: choose another pooling")
+        return self
 
 
 REGULARISATION: Mapping[str, Mapping[str, float]] = {
@@ -136,27 +149,24 @@ class OptimizerRecipe(Strict):
     )
 
 
-class Recipe(Strict):
-    """A whole experiment. Every run writes the exact recipe that reproduces it into the model folder."""
+class LanguageOptimizerRecipe(OptimizerRecipe):
+    """The same for language models, which take longer to learn by heart."""
 
-    name: str = Field(default="model", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    title: str = ""
-    data: DataSource = DataSource()
-    target: TargetRecipe
-    tokens: dict[str, Any] = Field(default_factory=dict, description="Options of the domain's tokenizer.")
-    descriptors: tuple[str, ...] | None = Field(
-        default=None, description="Descriptor providers; the domain's own where not given."
-    )
-    split: SplitRecipe = SplitRecipe()
-    network: NetworkRecipe = NetworkRecipe()
-    training: OptimizerRecipe = OptimizerRecipe()
-    baseline: bool = Field(
-        default=True, description="Train a random forest on the same split for comparison."
-    )
-    seed: int = Field(default=0, ge=0)
+    epochs: int = Field(default=30, ge=1, description="Most epochs, unless `min_steps` asks for more.")
+
+
+class PretrainedSource(Strict):
+    """The pretrained network that training starts from."""
+
+    folder: str = Field(description="Folder that gia pretrain wrote.")
+    sha256: str | None = Field(default=None, description="Hash of its weights, written by each run.")
+
+
+class WrittenRecipe(Strict):
+    """A recipe as YAML, and with settings named by dotted keys."""
 
     @classmethod
-    def load(cls, path: str | Path) -> Recipe:
+    def load(cls, path: str | Path) -> Self:
         """Read and validate a YAML recipe.
 
         Raises
@@ -179,22 +189,79 @@ class Recipe(Strict):
         return cls.parse(data, where=Where(file=str(path)))
 
     @classmethod
-    def parse(cls, data: Mapping[str, Any], *, where: Where | None = None) -> Recipe:
+    def parse(cls, data: Mapping[str, Any], *, where: Where | None = None) -> Self:
         """Validate a recipe given as plain types; raises `RecipeError` naming the first wrong key."""
         return validate(cls, data, error=RecipeError, what="the recipe", where=where)
 
     @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> Recipe:
-        """A recipe from settings named by dotted keys such as ``"target.names"``; all others have their defaults."""
+    def build(cls, settings: Mapping[str, Any]) -> Self:
+        """A recipe from settings named by dotted keys such as ``"data.file"``; all others have their defaults."""
         return cls.parse(_nested({}, settings))
 
-    def updated(self, settings: Mapping[str, Any]) -> Recipe:
+    def updated(self, settings: Mapping[str, Any]) -> Self:
         """The recipe with some settings changed, named by dotted keys such as ``"training.epochs"``."""
-        return Recipe.parse(_nested(self.model_dump(mode="json"), settings))
+        # What was not set stays so: a pretrained network may decide it.
+        return self.parse(_nested(self.model_dump(mode="json", exclude_unset=True), settings))
 
     def to_yaml(self) -> str:
         """The recipe as YAML text that `load` reads back to an equal recipe."""
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100)
+
+
+class Recipe(WrittenRecipe):
+    """A whole experiment. Every run writes the exact recipe that reproduces it into the model folder."""
+
+    name: str = Field(default="model", pattern=NAME)
+    title: str = ""
+    data: DataSource = DataSource()
+    target: TargetRecipe
+    tokens: dict[str, Any] = Field(default_factory=dict, description="Options of the domain's tokenizer.")
+    descriptors: tuple[str, ...] | None = Field(
+        default=None, description="Descriptor providers; the domain's own where not given."
+    )
+    split: SplitRecipe = SplitRecipe()
+    pretrained: PretrainedSource | None = Field(
+        default=None, description="Pretrained network to start from; by default from random weights."
+    )
+    network: NetworkRecipe = NetworkRecipe()
+    training: OptimizerRecipe = OptimizerRecipe()
+    baseline: bool = Field(
+        default=True, description="Train a random forest on the same split for comparison."
+    )
+    seed: int = Field(default=0, ge=0)
+
+
+class PretrainRecipe(WrittenRecipe):
+    """A whole pretraining: a language model of the inputs, without any target."""
+
+    name: str = Field(default="pretrained", pattern=NAME)
+    title: str = ""
+    data: DataSource = DataSource()
+    tokens: dict[str, Any] = Field(default_factory=dict, description="Options of the domain's tokenizer.")
+    split: SplitRecipe = SplitRecipe()
+    objective: Objective = Field(
+        default="masked",
+        description="masked: predict hidden tokens from both sides. causal: predict each next token.",
+    )
+    mask_share: float = Field(
+        default=0.15,
+        gt=0,
+        lt=1,
+        description="masked: share of the tokens of a row that are hidden at a time.",
+    )
+    network: BackboneRecipe = BackboneRecipe()
+    training: LanguageOptimizerRecipe = LanguageOptimizerRecipe()
+    seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _nothing_tells(self) -> Self:
+        if self.network.attention.edge_kinds:
+            raise ValueError("network.attention.edge_kinds: known edges would give hidden tokens away")
+        if self.network.attention.causal and self.objective == "masked":
+            raise ValueError("network.attention.causal goes with objective: causal")
+        if self.data.columns:
+            raise ValueError("data.columns: pretraining reads the input column only")
+        return self
 
 
 def _nested(data: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,6 +271,8 @@ def _nested(data: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]
         place = data
         for parent in parents:
             inner = place.setdefault(parent, {})
+            if inner is None:
+                inner = place[parent] = {}
             if not isinstance(inner, dict):
                 raise RecipeError("unknown key in the recipe", got=repr(key))
             place = inner

@@ -11,18 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import Row, identity_hash
-from gia_science.data.split import split_hash
+from gia_science.data.rows import Row
 from gia_science.data.targets import Targets, fit_scaling
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
+from gia_science.model.heads import PropertyNetwork
 from gia_science.prediction.forward import predict_examples
 from gia_science.prediction.model import Model
 from gia_science.prediction.reference import FOREST, forest_prediction
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.training.card import model_card
 from gia_science.training.fit import Fitted
+from gia_science.training.intake import split_record
 from gia_science.training.members import fit_members
 from gia_science.training.prepare import Prepared, prepare
 from gia_science.training.recipe import Recipe
@@ -113,7 +114,7 @@ def run(
         featurizer=featurizer,
         data=prepared.recipe.data,
         recipe=prepared.recipe.to_yaml(),
-        split=_split_record(prepared),
+        split=split_record(rows, split),
         metrics=metrics,
         card=card,
         attachments=attachments,
@@ -185,36 +186,9 @@ def _notes(part: str, prepared: Prepared) -> list[str]:
     return notes
 
 
-def _training_record(members: Sequence[Fitted]) -> dict[str, Any]:
+def _training_record(members: Sequence[Fitted[PropertyNetwork]]) -> dict[str, Any]:
     """Size and training curves of the members, as plain types."""
     return {
-        "parameters": sum(weight.numel() for member in members for weight in member.network.parameters()),
-        "members": [
-            {
-                "best_epoch": member.best_epoch,
-                "history": [
-                    {"train_loss": train, "val_loss": loss if np.isfinite(loss) else None}
-                    for train, loss in member.history
-                ],
-            }
-            for member in members
-        ],
-    }
-
-
-def _split_record(prepared: Prepared) -> dict[str, Any]:
-    parts = {
-        "train": prepared.split.train,
-        "validation": prepared.split.validation,
-        "test": prepared.split.test,
-    }
-    rows = prepared.rows
-    return {
-        "describe": prepared.split.describe,
-        "sha256": split_hash(prepared.split),
-        "lines": {name: [rows[i].line for i in index] for name, index in parts.items()},
-        "ids": {name: [rows[i].id for i in index] for name, index in parts.items()},
-        "identities": {
-            name: [identity_hash(rows[i].reading.identity) for i in index] for name, index in parts.items()
-        },
+        "parameters": sum(member.parameters for member in members),
+        "members": [member.to_json() for member in members],
     }

@@ -28,7 +28,7 @@ TINY: dict[str, Any] = {
     "descriptors": [],
 }
 """Settings of a network that is trained in a moment."""
-WORKING = ("train", "predict", "embed", "evaluate", "graph")
+WORKING = ("train", "pretrain", "predict", "embed", "evaluate", "graph")
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,13 @@ from gia_science.training.recipe import Recipe
 
 SURFACE = {
     "train": {
-        "data", "--target", "-t", "--out", "-o", "--task", "--input", "--domain", "--kind", "--column", "--split",
-        "--fold", "--bad-rows", "--header", "--no-header", "--seed", "--set", "--baseline", "--no-baseline",
+        "data", "--target", "-t", "--out", "-o", "--task", "--from", "--input", "--domain", "--kind", "--column",
+        "--split", "--fold", "--bad-rows", "--header", "--no-header", "--seed", "--set", "--baseline", "--no-baseline",
         "--device", "--threads", "--overwrite",
+    },
+    "pretrain": {
+        "data", "--out", "-o", "--objective", "--recipe", "--input", "--domain", "--split", "--fold", "--bad-rows",
+        "--header", "--no-header", "--seed", "--set", "--device", "--threads", "--overwrite",
     },
     "predict": {
         "model", "data", "--out", "-o", "--input", "--header", "--no-header", "--long", "--threads",

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from gia_science.data.batching import collate
 from gia_science.errors import ModelFolderError
-from gia_science.model import folder as module
+from gia_science.model import store as module
 from gia_science.model.folder import (
     ATTACHMENTS,
     CHECKED,

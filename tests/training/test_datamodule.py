@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Featurizer
-from gia_science.training.datamodule import Examples, PropertyData, RespelledExamples, collate_pairs
+from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
 from gia_science.training.recipe import OptimizerRecipe
 
 
@@ -40,12 +42,18 @@ def test_labels_of_residues_stand_at_their_tokens() -> None:
     assert int((~torch.isnan(targets)).sum()) == 4
 
 
-def data_of(lengths: list[int]) -> PropertyData:
+def data_of(lengths: list[int]) -> BatchedData:
     featurizer = plain_featurizer("protein")
     examples = [featurizer.example(featurizer.read("A" * length)) for length in lengths]
     rows = Examples(examples, targets=[np.array([float(length)]) for length in lengths])
     optimizer = OptimizerRecipe(batch_tokens=200, batch_rows=8)
-    return PropertyData(train=rows, validation=rows, optimizer=optimizer, per_token=False, seed=3)
+    return BatchedData(
+        train=rows,
+        validation=rows,
+        optimizer=optimizer,
+        collate=partial(collate_pairs, per_token=False),
+        seed=3,
+    )
 
 
 def test_every_row_is_seen_once_an_epoch_in_another_order_each_time() -> None:

@@ -11,9 +11,10 @@ from gia_science.attention import AttentionConfig
 from gia_science.data.batching import collate
 from gia_science.errors import TrainingError
 from gia_science.model.config import NetworkConfig
+from gia_science.model.heads import PropertyNetwork
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Featurizer
-from gia_science.training.module import PropertyModule, weight_average
+from gia_science.training.module import NetworkModule, weight_average
 from gia_science.training.recipe import OptimizerRecipe
 
 
@@ -28,7 +29,7 @@ def featurizer() -> Featurizer:
 
 
 @pytest.fixture
-def module(featurizer: Featurizer) -> PropertyModule:
+def module(featurizer: Featurizer) -> NetworkModule:
     tokenizer = featurizer.tokenizer
     config = NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
@@ -41,7 +42,7 @@ def module(featurizer: Featurizer) -> PropertyModule:
         layers=1,
         attention=AttentionConfig(heads=2),
     )
-    return PropertyModule(config, optimizer=OptimizerRecipe(), steps=100)
+    return NetworkModule(PropertyNetwork(config), optimizer=OptimizerRecipe(), steps=100)
 
 
 def test_the_average_follows_its_equation() -> None:
@@ -56,7 +57,7 @@ def test_the_average_follows_its_equation() -> None:
     torch.testing.assert_close(average[0], torch.full((3,), expected))
 
 
-def test_gains_biases_and_sharpening_are_not_decayed(module: PropertyModule) -> None:
+def test_gains_biases_and_sharpening_are_not_decayed(module: NetworkModule) -> None:
     groups = module.configure_optimizers()["optimizer"].param_groups
     name_of = {id(parameter): name for name, parameter in module.named_parameters()}
     decayed = {name_of[id(p)] for p in groups[0]["params"]}
@@ -69,7 +70,7 @@ def test_gains_biases_and_sharpening_are_not_decayed(module: PropertyModule) -> 
     assert any(name.endswith("feedforward.out.weight") for name in decayed)
 
 
-def test_the_learning_rate_rises_then_falls_to_a_hundredth(module: PropertyModule) -> None:
+def test_the_learning_rate_rises_then_falls_to_a_hundredth(module: NetworkModule) -> None:
     configured = module.configure_optimizers()
     optimizer, schedule = configured["optimizer"], configured["lr_scheduler"]["scheduler"]
     rates = []
@@ -85,9 +86,7 @@ def test_the_learning_rate_rises_then_falls_to_a_hundredth(module: PropertyModul
     assert rates[-1] < 0.02 * top
 
 
-def test_a_loss_that_is_not_finite_stops_with_a_reason(
-    module: PropertyModule, featurizer: Featurizer
-) -> None:
+def test_a_loss_that_is_not_finite_stops_with_a_reason(module: NetworkModule, featurizer: Featurizer) -> None:
     batch = collate([featurizer.example(featurizer.read("NaCl"))])
     with torch.no_grad():
         module.network.head.out.weight.fill_(math.inf)
@@ -95,7 +94,7 @@ def test_a_loss_that_is_not_finite_stops_with_a_reason(
         module.training_step((batch, torch.zeros(1, 1)), 0)
 
 
-def test_hyper_parameters_are_plain_types(module: PropertyModule) -> None:
+def test_hyper_parameters_are_plain_types(module: NetworkModule) -> None:
     def plain(value: object) -> bool:
         if isinstance(value, dict):
             return all(isinstance(key, str) and plain(item) for key, item in value.items())
