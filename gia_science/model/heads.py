@@ -12,6 +12,10 @@ from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.model.config import NetworkConfig
 
 
+SMOOTH = 0.5
+"""Error, in standard deviations of the target, from which on the loss of a number grows linearly."""
+
+
 class Head(nn.Module):
     """Small perceptron on pooled vectors ``(B, d)`` or on tokens ``(B, N, d)``; the last axis becomes the outputs."""
 
@@ -70,7 +74,8 @@ def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor) -> Tensor:
     Parameters
     ----------
     kind : TaskKind
-        Squared error on scaled targets, binary or multi-class cross-entropy.
+        Smooth absolute error on scaled targets (square below `SMOOTH`, linear above: a few rows far off do not
+        rule), binary or multi-class cross-entropy.
     outputs : (B, T), (B, C) or (B, N, C) float
         From `PropertyNetwork`.
     targets : (B, T) or (B, N) float
@@ -85,7 +90,7 @@ def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor) -> Tensor:
     count = known.sum().clamp_min(1)
     filled = torch.where(known, targets, 0.0)
     if kind == "regression":
-        each = functional.mse_loss(outputs, filled, reduction="none")
+        each = functional.smooth_l1_loss(outputs, filled, reduction="none", beta=SMOOTH)
     elif kind in ("binary", "multilabel"):
         each = functional.binary_cross_entropy_with_logits(outputs, filled, reduction="none")
     else:
