@@ -11,7 +11,6 @@ from gia_science.data.targets import TaskKind
 from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.model.config import NetworkConfig
 
-
 SMOOTH = 0.5
 """Error, in standard deviations of the target, from which on the loss of a number grows linearly."""
 
