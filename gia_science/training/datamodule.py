@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from gia_science.data.batching import Batch, TrainingBatches, batches_by_tokens, collate
 from gia_science.tokens.featurizer import Example, Featurizer
-from gia_science.tokens.stream import IntArray, Reading
+from gia_science.tokens.stream import Reading
 from gia_science.training.recipe import OptimizerRecipe
 
 Pair = tuple[Example, npt.NDArray[np.float64]]
@@ -161,14 +161,3 @@ class BatchedData(pl.LightningDataModule):
 
     def _loader(self, rows: Examples, batches: Any) -> DataLoader[Pair]:
         return DataLoader(rows, batch_sampler=batches, collate_fn=self._collate)
-
-
-def as_examples(
-    featurizer: Featurizer,
-    *,
-    readings: Sequence[Reading[Any]],
-    raw: Sequence[Sequence[npt.NDArray[np.float64]]],
-    rows: IntArray,
-) -> list[Example]:
-    """Examples of some rows from their readings and raw descriptors."""
-    return [featurizer.example(readings[row], raw=raw[row]) for row in rows]
