@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gia_science.attention import AttentionConfig
 from gia_science.data.targets import Targets
 from gia_science.errors import counted
 from gia_science.model.config import BlockConfig, NetworkConfig
@@ -18,6 +17,7 @@ from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.tokens.featurizer import Example, Featurizer
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
 from gia_science.training.fit import Fitted, fit_network
+from gia_science.training.fitted_attention import with_delta, with_known_edges
 from gia_science.training.prepare import Prepared
 
 logger = logging.getLogger("gia_science")
@@ -30,9 +30,7 @@ def network_config(
 ) -> NetworkConfig:
     """Architecture of each member."""
     recipe, tokenizer, pretrained = prepared.recipe.network, featurizer.tokenizer, prepared.pretrained
-    attention = recipe.attention
-    if pretrained is None:
-        attention = with_delta(attention, [len(examples[index]) for index in prepared.split.train])
+    attention = with_known_edges(recipe.attention, tokenizer, wanted=recipe.known_edges)
     blocks = tuple(
         BlockConfig(
             name=block.name,
@@ -43,8 +41,12 @@ def network_config(
         for block in featurizer.blocks
         if block.size
     )
+    if pretrained is None:
+        # Descriptors are tokens of the same graph.
+        added = sum(block.tokens for block in blocks)
+        attention = with_delta(attention, [len(examples[index]) + added for index in prepared.split.train])
     shared = recipe.model_dump(
-        exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention"}
+        exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention", "known_edges"}
     )
     return NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
@@ -58,13 +60,6 @@ def network_config(
         attention=attention,
         **shared,
     )
-
-
-def with_delta(attention: AttentionConfig, lengths: Sequence[int]) -> AttentionConfig:
-    """The attention with the delta of PNA learnt from the lengths of training rows."""
-    if attention.kind != "pna":
-        return attention
-    return attention.model_copy(update={"delta": float(np.mean(np.log1p(lengths)))})
 
 
 def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> PropertyNetwork:

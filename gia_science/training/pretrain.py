@@ -20,6 +20,7 @@ from gia_science.training.card import pretrained_card
 from gia_science.training.corpus import Corpus, prepare_corpus
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples
 from gia_science.training.fit import Fitted, fit_network
+from gia_science.training.fitted_attention import with_delta
 from gia_science.training.intake import split_record
 from gia_science.training.language import (
     CausalRows,
@@ -29,7 +30,6 @@ from gia_science.training.language import (
     every_token,
     row_losses,
 )
-from gia_science.training.members import with_delta
 from gia_science.training.recipe import PretrainRecipe
 
 logger = logging.getLogger("gia_science")

@@ -88,6 +88,10 @@ class NetworkRecipe(BackboneRecipe):
     members: int = Field(
         default=2, ge=1, description="Networks, each from a seed of its own, whose predictions are averaged."
     )
+    known_edges: bool = Field(
+        default=False,
+        description="Learn a bias of attention for each kind of known edge: bonds, neighbours in a sequence.",
+    )
     pooling: Pooling = Field(default="mean", description="How the tokens of a row become one vector.")
     token_dropout: float | None = Field(
         default=None, ge=0, lt=1, description="Chance that a token is hidden; by domain where not given."
