@@ -6,7 +6,7 @@ import logging
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -65,6 +65,7 @@ def fit_network(
     seed: int,
     accelerator: str = "auto",
     progress: bool | None = None,
+    watch: Sequence[Callback] = (),
 ) -> Fitted[NetworkT]:
     """Train a network.
 
@@ -82,6 +83,8 @@ def fit_network(
         ``"cpu"``, ``"gpu"`` or ``"auto"``, as Lightning has it.
     progress : bool, optional
         Whether to draw a progress bar on standard error; by default where that is a terminal.
+    watch : sequence of Callback
+        Called beside; at the end of validation they see the averaged weights.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def fit_network(
         network = build()
         module = NetworkModule(network, optimizer=optimizer, steps=epochs * data.steps_per_epoch)
         best = BestWeights()
-        callbacks: list[Callback] = [best]
+        callbacks: list[Callback] = [best, *watch]
         if validate:
             patience = max(1, round(optimizer.patience * epochs))
             callbacks.append(EarlyStopping(monitor="val_loss", patience=patience))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from gia_science.data.targets import Targets
 from gia_science.errors import counted
 from gia_science.model.config import BlockConfig, NetworkConfig
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
-from gia_science.tokens.featurizer import Example, Featurizer
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
+from gia_science.training.encode import Encoded
 from gia_science.training.fit import Fitted, fit_network
 from gia_science.training.fitted_attention import with_delta, with_known_edges
 from gia_science.training.prepare import Prepared
@@ -25,10 +22,9 @@ SEEDS_APART = 1000
 """Distance of the seeds of two members, so that runs of neighbouring seeds share none."""
 
 
-def network_config(
-    prepared: Prepared, featurizer: Featurizer, examples: Sequence[Example], targets: Targets
-) -> NetworkConfig:
+def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
     """Architecture of each member."""
+    featurizer, examples, targets = encoded.featurizer, encoded.examples, encoded.targets
     recipe, tokenizer, pretrained = prepared.recipe.network, featurizer.tokenizer, prepared.pretrained
     attention = with_known_edges(recipe.attention, tokenizer, wanted=recipe.known_edges)
     blocks = tuple(
@@ -72,10 +68,8 @@ def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> P
 
 def fit_members(
     prepared: Prepared,
-    featurizer: Featurizer,
+    encoded: Encoded,
     *,
-    examples: Sequence[Example],
-    targets: Targets,
     accelerator: str = "auto",
     progress: bool | None = None,
 ) -> list[Fitted[PropertyNetwork]]:
@@ -84,11 +78,7 @@ def fit_members(
     Parameters
     ----------
     prepared : Prepared
-    featurizer : Featurizer
-    examples : sequence of Example
-        One per prepared row.
-    targets : Targets
-        With its scaling.
+    encoded : Encoded
     accelerator, progress
         As in `fit_network`.
 
@@ -98,9 +88,8 @@ def fit_members(
         When a loss is no longer finite.
     """
     recipe = prepared.recipe
-    config = network_config(prepared, featurizer, examples, targets)
-    encoded = [targets.encode(row.target) for row in prepared.rows]
-    measured = any(not np.isnan(encoded[index]).all() for index in prepared.split.validation)
+    config = network_config(prepared, encoded)
+    measured = has_validation(prepared)
     if not measured:
         logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
     members = []
@@ -108,7 +97,7 @@ def fit_members(
         seed = recipe.seed + SEEDS_APART * number
         fitted = fit_network(
             partial(build_member, config, prepared.pretrained),
-            data=_data(prepared, featurizer, examples, encoded, seed=seed),
+            data=member_data(prepared, encoded, seed=seed),
             optimizer=recipe.training,
             validate=measured,
             seed=seed,
@@ -122,31 +111,30 @@ def fit_members(
     return members
 
 
-def _data(
-    prepared: Prepared,
-    featurizer: Featurizer,
-    examples: Sequence[Example],
-    encoded: Sequence[npt.NDArray[np.float64]],
-    *,
-    seed: int,
-) -> BatchedData:
+def has_validation(prepared: Prepared) -> bool:
+    """Whether any target of a validation row is known."""
+    return any(not np.isnan(prepared.rows[index].target).all() for index in prepared.split.validation)
+
+
+def member_data(prepared: Prepared, encoded: Encoded, *, seed: int) -> BatchedData:
     """Training and validation rows of one member."""
-    recipe, split = prepared.recipe, prepared.split
-    per_token = prepared.targets.kind == "per_token"
-    train = Examples([examples[i] for i in split.train], targets=[encoded[i] for i in split.train])
+    recipe, split, examples = prepared.recipe, prepared.split, encoded.examples
+    targets = [encoded.targets.encode(row.target) for row in prepared.rows]
+    per_token = encoded.targets.kind == "per_token"
+    train = Examples([examples[i] for i in split.train], targets=[targets[i] for i in split.train])
     if recipe.training.respell and not per_token:
         train = RespelledExamples(
             train.examples,
             targets=train.targets,
             readings=[prepared.rows[i].reading for i in split.train],
-            featurizer=featurizer,
+            featurizer=encoded.featurizer,
             chance=recipe.training.respell,
             seed=seed,
         )
     return BatchedData(
         train=train,
         validation=Examples(
-            [examples[i] for i in split.validation], targets=[encoded[i] for i in split.validation]
+            [examples[i] for i in split.validation], targets=[targets[i] for i in split.validation]
         ),
         optimizer=recipe.training,
         collate=partial(collate_pairs, per_token=per_token),

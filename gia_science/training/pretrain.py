@@ -100,7 +100,7 @@ def pretrain(
     validated = len(corpus.split.validation) > 0
     fitted = fit_network(
         partial(LanguageNetwork, language_config(corpus)),
-        data=_data(corpus),
+        data=language_data(corpus),
         optimizer=recipe.training,
         validate=validated,
         seed=recipe.seed,
@@ -138,7 +138,8 @@ def language_config(corpus: Corpus) -> LanguageConfig:
     )
 
 
-def _data(corpus: Corpus) -> BatchedData:
+def language_data(corpus: Corpus) -> BatchedData:
+    """Training and validation rows of a corpus."""
     recipe, split = corpus.recipe, corpus.split
     train = _whole(corpus, split.train)
     if recipe.training.respell:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import Row
-from gia_science.data.targets import Targets, fit_scaling
+from gia_science.data.targets import Targets
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
@@ -20,8 +20,9 @@ from gia_science.model.heads import PropertyNetwork
 from gia_science.prediction.forward import predict_examples
 from gia_science.prediction.model import Model
 from gia_science.prediction.reference import FOREST, forest_prediction
-from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
+from gia_science.tokens.featurizer import Example
 from gia_science.training.card import model_card
+from gia_science.training.encode import encode
 from gia_science.training.fit import Fitted
 from gia_science.training.intake import split_record
 from gia_science.training.members import fit_members
@@ -79,11 +80,9 @@ def run(
     """
     prepared = prepare(recipe, table=table)
     rows, split = prepared.rows, prepared.split
-    featurizer, examples = _featurize(prepared)
-    targets = _scaled_targets(prepared)
-    members = fit_members(
-        prepared, featurizer, examples=examples, targets=targets, accelerator=accelerator, progress=progress
-    )
+    encoded = encode(prepared)
+    examples, targets = encoded.examples, encoded.targets
+    members = fit_members(prepared, encoded, accelerator=accelerator, progress=progress)
     network = PropertyEnsemble.of([member.network for member in members])
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
     truth, prediction = _predict(network, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])
@@ -111,7 +110,7 @@ def run(
     saved = SavedModel(
         network=network,
         targets=targets,
-        featurizer=featurizer,
+        featurizer=encoded.featurizer,
         data=prepared.recipe.data,
         recipe=prepared.recipe.to_yaml(),
         split=split_record(rows, split),
@@ -120,32 +119,6 @@ def run(
         attachments=attachments,
     )
     return Result(Model(saved), evaluation, prepared)
-
-
-def _featurize(prepared: Prepared) -> tuple[Featurizer, list[Example]]:
-    recipe = prepared.recipe
-    source = DescriptorSource(providers=recipe.descriptors or (), columns=recipe.data.columns)
-    raw = [source.compute(row.reading, row.numbers.tolist()) for row in prepared.rows]
-    featurizer = Featurizer.fit(
-        prepared.tokenizer,
-        source=source,
-        raw=[raw[index] for index in prepared.split.train],
-        max_length=recipe.network.max_length,
-    )
-    return featurizer, [
-        featurizer.example(row.reading, raw=numbers) for row, numbers in zip(prepared.rows, raw, strict=True)
-    ]
-
-
-def _scaled_targets(prepared: Prepared) -> Targets:
-    targets = prepared.targets
-    if targets.kind != "regression":
-        return targets
-    mean, scale = fit_scaling(np.stack([prepared.rows[index].target for index in prepared.split.train]))
-    for name, spread in zip(targets.names, scale, strict=True):
-        if spread == 0:
-            logger.warning("the target %s is constant in the training rows: so is its prediction", name)
-    return targets.model_copy(update={"mean": mean, "scale": scale})
 
 
 def _predict(

@@ -15,11 +15,12 @@ import torch
 from gia_science.errors import GiaError, ModelFolderError, RecipeError, TableError
 from gia_science.model.folder import load_model
 from gia_science.model.pretrained import SavedPretrained, load_pretrained, save_pretrained
+from gia_science.training.encode import encode
 from gia_science.training.members import build_member, network_config
 from gia_science.training.prepare import prepare
 from gia_science.training.pretrain import Pretraining, pretrain
 from gia_science.training.recipe import PretrainRecipe, Recipe
-from gia_science.training.run import _featurize, run
+from gia_science.training.run import run
 from tests.training.conftest import ACIDS, ALCOHOLS, SMALL
 
 Write = Callable[..., Path]
@@ -246,8 +247,8 @@ def test_training_starts_from_exactly_the_pretrained_weights(
     saved = _of_molecules(objective, **{"network.attention.kind": kind}).saved
     folder = save_pretrained(saved, tmp_path / "pretrained")
     prepared = prepare(start_recipe(measured, folder, network__attention={"edge_kinds": 5}))
-    featurizer, examples = _featurize(prepared)
-    config = network_config(prepared, featurizer, examples, prepared.targets)
+    encoded = encode(prepared)
+    config = network_config(prepared, encoded)
     torch.manual_seed(0)
     network = build_member(config, prepared.pretrained)
     own = network.backbone.state_dict()

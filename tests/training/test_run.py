@@ -106,13 +106,16 @@ def test_a_constant_target_is_predicted_as_that_constant(table: Write, recipe: B
     assert np.isfinite([point["train_loss"] for point in result.model.metrics["members"][0]["history"]]).all()
 
 
-def test_pna_learns_its_delta_from_the_training_lengths(lengths: Path, recipe: Build) -> None:
+def test_pna_learns_its_delta_from_the_training_rows(lengths: Path, recipe: Build) -> None:
     result = run(recipe(lengths, network__attention={"kind": "pna", "heads": 2}))
     streams = [
         len(result.model.saved.featurizer.example(result.prepared.rows[index].reading))
         for index in result.prepared.split.train
     ]
-    assert result.model.saved.network.config.attention.delta == pytest.approx(np.mean(np.log1p(streams)))
+    config = result.model.saved.network.config
+    seen = np.array(streams) + sum(block.tokens for block in config.blocks)
+    # Each token counts, and each sees all tokens of its row.
+    assert config.attention.delta == pytest.approx(np.average(np.log1p(seen), weights=seen))
 
 
 def test_small_tables_get_more_epochs(lengths: Path, recipe: Build) -> None:
