@@ -13,7 +13,7 @@ from typing import NoReturn, cast
 
 import typer
 
-from gia_science.cli import datasets, embed, evaluate, graph, predict, pretrain, tasks, train
+from gia_science.cli import benchmark, datasets, embed, evaluate, graph, predict, pretrain, tasks, train
 from gia_science.errors import GiaError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("predict")(predict.predict)
 app.command("embed")(embed.embed)
 app.command("evaluate")(evaluate.evaluate)
 app.command("graph")(graph.graph)
+app.add_typer(benchmark.app, name="benchmark")
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(tasks.app, name="tasks")
 

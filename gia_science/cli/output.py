@@ -24,10 +24,14 @@ def use_threads(threads: int | None) -> int:
     """Set the number of CPU threads; by default the cores that the process may use."""
     import torch
 
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = threads or available
+    count = threads or available_cores()
     torch.set_num_threads(count)
     return count
+
+
+def available_cores() -> int:
+    """Number of cores that the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> str:

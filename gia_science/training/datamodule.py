@@ -159,5 +159,14 @@ class BatchedData(pl.LightningDataModule):
         batches = batches_by_tokens(self._validation.lengths, **self._sizes)
         return self._loader(self._validation, [batch.tolist() for batch in batches])
 
+    def fixed_batches(self, *, rows: int, seed: int) -> list[tuple[Batch, Tensor]]:
+        """Some training rows in batches by length, the same for the same seed: to watch the training loss on."""
+        chosen = np.random.default_rng(seed).permutation(len(self._train))[:rows]
+        lengths = [self._train.lengths[index] for index in chosen]
+        return [
+            self._collate([self._train[chosen[place]] for place in batch])
+            for batch in batches_by_tokens(lengths, **self._sizes)
+        ]
+
     def _loader(self, rows: Examples, batches: Any) -> DataLoader[Pair]:
         return DataLoader(rows, batch_sampler=batches, collate_fn=self._collate)

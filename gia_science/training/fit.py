@@ -21,7 +21,7 @@ from gia_science.training.datamodule import BatchedData
 from gia_science.training.module import BestWeights, NetworkModule, weight_average
 from gia_science.training.recipe import OptimizerRecipe
 
-NetworkT = TypeVar("NetworkT", PropertyNetwork, LanguageNetwork)
+NetworkT = TypeVar("NetworkT", bound=PropertyNetwork | LanguageNetwork)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ def fit_network(
         )
         trainer.fit(module, datamodule=data)
         best.restore(module)
-    return Fitted(network=network.cpu().eval(), best_epoch=best.epoch, history=tuple(best.history))
+    network.cpu().eval()
+    return Fitted(network=network, best_epoch=best.epoch, history=tuple(best.history))
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Comparisons that can be repeated: the same data, seeds and budget for every arm."""

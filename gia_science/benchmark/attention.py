@@ -1,0 +1,161 @@
+"""Plain, GIN and PNA attention at equal size, on the same data, seeds and budget."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import Field
+
+from gia_science.benchmark.arms import ARMS, Arm
+from gia_science.benchmark.experiment import LANGUAGE, experiment
+from gia_science.benchmark.trial import Trial, expansions, run_trial, step_times
+from gia_science.data.writer import atomic_file
+from gia_science.errors import RecipeError, Where
+from gia_science.settings import Strict, validate
+
+logger = logging.getLogger("gia_science")
+TASKS = (LANGUAGE, "nav17", "amp", "expt_gap")
+
+
+class Preset(Strict):
+    """How much is trained.
+
+    Parameters
+    ----------
+    seeds : int
+        Number of seeds, from 0.
+    settings : mapping
+        Settings of the recipes of all tasks, under dotted keys; all else has its default.
+    tasks : mapping
+        Further settings of single tasks.
+    """
+
+    seeds: int = Field(ge=2)
+    settings: dict[str, Any]
+    tasks: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    def of_task(self, task: str) -> dict[str, Any]:
+        """Settings of one task."""
+        return {**self.settings, **self.tasks.get(task, {})}
+
+
+PRESETS: Mapping[str, Preset] = {
+    "full": Preset(
+        seeds=5,
+        settings={"training.epochs": 6, "training.min_steps": 300},
+        tasks={LANGUAGE: {"training.epochs": 10}},
+    ),
+    "small": Preset(seeds=2, settings={"training.epochs": 1, "training.min_steps": 10, "network.width": 32}),
+}
+
+
+class Batch(Strict):
+    """All trials of one task and seed, as they lie in a file.
+
+    Parameters
+    ----------
+    settings : mapping
+        Settings of the recipe, to see that trials belong together.
+    trials : tuple of Trial
+        One per arm.
+    seconds : mapping of str to tuple of float
+        Time of a training step of each arm, in rounds taken in turns.
+    """
+
+    task: str
+    seed: int
+    settings: dict[str, Any]
+    trials: tuple[Trial, ...]
+    seconds: dict[str, tuple[float, ...]]
+
+
+def compare(
+    folder: Path, *, preset: Preset, tasks: Sequence[str] = TASKS, arms: Sequence[Arm] = ARMS, jobs: int = 1
+) -> list[Batch]:
+    """Train every arm on every task with every seed.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets one file per task and seed, ``nav17-0.json``; what is there already is not trained again.
+    preset : Preset
+    tasks, arms : sequence
+    jobs : int, default 1
+        Processes, each on one core.
+
+    Raises
+    ------
+    RecipeError
+        When the folder holds trials of other settings.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = [(task, seed) for seed in range(preset.seeds) for task in tasks]
+    done = {job: found for job in wanted if (found := _read(folder, *job, settings=preset.of_task(job[0])))}
+    left = [job for job in wanted if job not in done]
+    for batch in _trained(left, preset=preset, arms=arms, jobs=jobs):
+        with atomic_file(_path(folder, batch.task, batch.seed)) as stream:
+            stream.write(batch.model_dump_json(indent=1).encode())
+        done[batch.task, batch.seed] = batch
+        logger.info("%s, seed %d: %d of %d done", batch.task, batch.seed, len(done), len(wanted))
+    return [done[job] for job in wanted]
+
+
+def _trained(
+    left: Sequence[tuple[str, int]], *, preset: Preset, arms: Sequence[Arm], jobs: int
+) -> Iterator[Batch]:
+    if jobs == 1:
+        yield from (run_batch(task, seed, preset.of_task(task), arms) for task, seed in left)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)
+    ) as pool:
+        futures = [pool.submit(run_batch, task, seed, preset.of_task(task), arms) for task, seed in left]
+        for future in as_completed(futures):
+            yield future.result()
+
+
+def run_batch(task: str, seed: int, settings: Mapping[str, Any], arms: Sequence[Arm]) -> Batch:
+    """Train all arms on one task with one seed; the rows are read and encoded once."""
+    item = experiment(task, seed=seed, settings=settings)
+    sizes = expansions(item, arms)
+    seconds = step_times(item, arms, expansion=sizes)
+    trials = [run_trial(item, arm, expansion=sizes[arm.name]) for arm in arms]
+    return Batch(
+        task=task,
+        seed=seed,
+        settings=dict(settings),
+        trials=tuple(trials),
+        seconds={name: tuple(times) for name, times in seconds.items()},
+    )
+
+
+def _path(folder: Path, task: str, seed: int) -> Path:
+    return folder / f"{task}-{seed}.json"
+
+
+def _read(folder: Path, task: str, seed: int, *, settings: Mapping[str, Any]) -> Batch | None:
+    path = _path(folder, task, seed)
+    if not path.is_file():
+        return None
+    where = Where(file=str(path))
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RecipeError("not trials of a comparison", hint=str(error), where=where) from error
+    batch = validate(Batch, data, error=RecipeError, what="the trials", where=where)
+    if batch.settings != settings:
+        raise RecipeError(
+            "trials of other settings lie here",
+            got=str(batch.settings),
+            hint="choose another --out",
+            where=where,
+        )
+    return batch

@@ -1,0 +1,171 @@
+"""What the arms are trained on: a language of proteins, and property tasks, behind one interface."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from gia_science.attention import AttentionConfig
+from gia_science.evaluation.metrics import find_metric, score_task
+from gia_science.evaluation.report import score_kind
+from gia_science.model.config import BackboneConfig, LanguageConfig, NetworkConfig
+from gia_science.model.ensemble import PropertyEnsemble
+from gia_science.model.heads import PropertyNetwork
+from gia_science.model.language import LanguageNetwork
+from gia_science.prediction.forward import predict_examples
+from gia_science.training.api import start_recipe
+from gia_science.training.corpus import Corpus, prepare_corpus
+from gia_science.training.datamodule import BatchedData
+from gia_science.training.encode import Encoded, encode
+from gia_science.training.fitted_attention import with_delta
+from gia_science.training.language import every_token, row_losses
+from gia_science.training.members import member_data, network_config
+from gia_science.training.prepare import Prepared, prepare
+from gia_science.training.pretrain import language_config, language_data
+from gia_science.training.recipe import OptimizerRecipe, PretrainRecipe
+
+Network = PropertyNetwork | LanguageNetwork
+Part = Literal["validation", "test"]
+LANGUAGE = "language"
+"""Name of the causal language model of the shipped peptides; all other names are those of tasks."""
+METRIC_OF_TASK: Mapping[str, str] = {"nav17": "rmse", "amp": "roc_auc", "expt_gap": "mae"}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Data, networks and scores of one task with one seed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the task, or `LANGUAGE`.
+    seed : int
+        Draws the split, the weights and the order of rows.
+    metric : str
+        Title of the metric.
+    greater_is_better : bool
+    optimizer : OptimizerRecipe
+        The budget, the same for all arms; it never stops early.
+    width : int
+        Width d of the hidden states.
+    build : callable
+        From an attention and an expansion of the feed-forward to a network; expansion None is the recipe's.
+    data : callable
+        Makes the batches, in the same order each time.
+    score : callable
+        Metric of a network on a part of the split.
+    """
+
+    name: str
+    seed: int
+    metric: str
+    greater_is_better: bool
+    optimizer: OptimizerRecipe
+    width: int
+    causal: bool
+    build: Callable[[AttentionConfig, float | None], Network]
+    data: Callable[[], BatchedData]
+    score: Callable[[Any, Part], float]
+
+    def parameters(self, attention: AttentionConfig, expansion: float | None) -> int:
+        """Number of parameters of a network."""
+        return sum(weight.numel() for weight in self.build(attention, expansion).parameters())
+
+
+def experiment(name: str, *, seed: int, settings: Mapping[str, Any]) -> Experiment:
+    """An experiment by its name.
+
+    Parameters
+    ----------
+    name : str
+        A task, or `LANGUAGE`.
+    seed : int
+    settings : mapping
+        Settings of the recipe under dotted keys, such as ``"training.epochs"``.
+
+    Raises
+    ------
+    GiaError
+        As `prepare` and `prepare_corpus`.
+    """
+    # An average over a whole curve needs the whole curve.
+    common = {"split.seed": seed, "seed": seed, "training.patience": 1.0, **settings}
+    folds = {"split.method": "folds", "split.folds": 5, "split.fold": 0, **common}
+    if name == LANGUAGE:
+        given = {"data.dataset": "amp", "data.input": "sequence", "objective": "causal", **folds}
+        return _language(prepare_corpus(PretrainRecipe.build(given)))
+    prepared = prepare(start_recipe(name, changes={**folds, "network.members": 1}))
+    return _property(name, prepared, encode(prepared))
+
+
+def _language(corpus: Corpus) -> Experiment:
+    recipe, config = corpus.recipe, language_config(corpus)
+    lengths = [len(corpus.examples[index]) for index in corpus.split.train]
+    return Experiment(
+        name=LANGUAGE,
+        seed=recipe.seed,
+        metric="perplexity",
+        greater_is_better=False,
+        optimizer=recipe.training,
+        width=config.width,
+        causal=True,
+        build=lambda attention, expansion: LanguageNetwork(
+            LanguageConfig.model_validate(_changed(config, with_delta(attention, lengths), expansion))
+        ),
+        data=partial(language_data, corpus),
+        score=partial(_perplexity, corpus),
+    )
+
+
+def _property(name: str, prepared: Prepared, encoded: Encoded) -> Experiment:
+    recipe, config = prepared.recipe, network_config(prepared, encoded)
+    added = sum(block.tokens for block in config.blocks)
+    lengths = [len(encoded.examples[index]) + added for index in prepared.split.train]
+    metric = find_metric(score_kind(encoded.targets), METRIC_OF_TASK[name])
+    return Experiment(
+        name=name,
+        seed=recipe.seed,
+        metric=metric.title,
+        greater_is_better=metric.greater_is_better,
+        optimizer=recipe.training,
+        width=config.width,
+        causal=False,
+        build=lambda attention, expansion: PropertyNetwork(
+            NetworkConfig.model_validate(_changed(config, with_delta(attention, lengths), expansion))
+        ),
+        data=partial(member_data, prepared, encoded, seed=recipe.seed),
+        score=partial(_metric, prepared, encoded, metric.name),
+    )
+
+
+def _changed(config: BackboneConfig, attention: AttentionConfig, expansion: float | None) -> dict[str, Any]:
+    changes = {"attention": attention, **({} if expansion is None else {"expansion": expansion})}
+    return config.model_copy(update=changes).model_dump()
+
+
+def _perplexity(corpus: Corpus, network: LanguageNetwork, part: Part) -> float:
+    vocabulary, rng = corpus.featurizer.tokenizer.vocabulary, np.random.default_rng(0)
+    pairs = [
+        pair
+        for index in getattr(corpus.split, part)
+        for pair in every_token(corpus.examples[index], vocabulary=vocabulary, mask_share=None, rng=rng)
+    ]
+    losses = row_losses(network, pairs, tokens=corpus.recipe.training.batch_tokens, rows=len(pairs))
+    return math.exp(losses.sum() / sum(int((~np.isnan(target)).sum()) for _, target in pairs))
+
+
+def _metric(prepared: Prepared, encoded: Encoded, name: str, network: PropertyNetwork, part: Part) -> float:
+    chosen, targets = getattr(prepared.split, part), encoded.targets
+    outputs = predict_examples(
+        PropertyEnsemble.of([network]), [encoded.examples[index] for index in chosen], kind=targets.kind
+    )
+    truth = np.stack([prepared.rows[index].target for index in chosen])
+    prediction = targets.decode(np.stack(outputs))
+    scores = score_task(score_kind(targets), truth[:, 0], prediction[:, 0], resamples=0)
+    value = next(score.value for score in scores if score.metric == name)
+    return math.nan if value is None else value
