@@ -12,11 +12,10 @@ from gia_science.data.rows import BadRow
 from gia_science.data.targets import Targets
 from gia_science.errors import counted
 from gia_science.evaluation.columns import ColumnSummary
+from gia_science.evaluation.findings_text import report_text
 from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.protein import LIKE_DNA
 
-SHOWN = 10
-"""Most things of a sort that the text names one by one; the JSON has all."""
 FEWEST_INPUTS = 3
 """Fewest different inputs that can be split into training, validation and test rows."""
 
@@ -203,7 +202,8 @@ class ValidationReport:
             ]
             found.append(Finding(f"{what}{f' ({spread})' if spread else ''}", tuple(details)))
         if self.near_duplicates:
-            what = counted(len(self.near_duplicates), "molecule") + " beside their salts or mixtures"
+            what = counted(len(self.near_duplicates), "molecule")
+            what += f" beside {'its' if len(self.near_duplicates) == 1 else 'their'} salts or mixtures"
             hint = "one molecule with the option tokens.fragments=largest"
             details = [f"lines {shown_lines(near.lines)}: {near.parent:.60}" for near in self.near_duplicates]
             found.append(Finding(f"{what}: {hint}", tuple(details)))
@@ -225,7 +225,7 @@ class ValidationReport:
             },
             "unreadable": [{"line": bad.line, "id": bad.id, "reason": bad.reason} for bad in self.unreadable],
             "unmeasured": list(self.unmeasured),
-            "lengths": None if self.lengths is None else vars(self.lengths) | {"unit": self._noun},
+            "lengths": None if self.lengths is None else vars(self.lengths) | {"unit": self.noun},
             "targets": [column.to_json() for column in self.targets],
             "columns": [column.to_json() for column in self.columns],
             "duplicates": {
@@ -258,64 +258,12 @@ class ValidationReport:
         ]
 
     @property
-    def _noun(self) -> str:
+    def noun(self) -> str:
+        """What lengths count: residues, atoms or elements."""
         return DOMAINS[self.input.domain].noun
 
     def __str__(self) -> str:
-        facts = [("input", self._input_text()), *self._length_text()]
-        facts += [(f"target {column.name}", str(column)) for column in self.targets]
-        facts += [
-            (f"column {column.name}", str(column)) for column in self.columns if column.kind is not None
-        ]
-        width = max(len(name) for name, _ in facts)
-        lines = [f"{self.source}: {counted(self.rows)} ({self.format})"]
-        lines += [f"{name.ljust(width)}  {text}" for name, text in facts]
-        for problem in self.problems():
-            lines += ["", f"! {problem.what}", *_indented(problem.details)]
-        notes = self._note_lines()
-        if notes:
-            lines += ["", "notes", *_indented(notes)]
-        return "\n".join([*lines, "", f"next: {self.next_step}"])
-
-    def _input_text(self) -> str:
-        guess = self.input
-        told = f"column {guess.column!r}, read as {guess.domain} ({guess.by})"
-        if not guess.sample:
-            return told
-        others = ", ".join(
-            f"{name} {share:.0%}" for name, share in guess.shares.items() if name != guess.domain
-        )
-        return f"{told}; of the first {guess.sample} it reads {guess.shares[guess.domain]:.0%} ({others})"
-
-    def _length_text(self) -> list[tuple[str, str]]:
-        if self.lengths is None:
-            return []
-        found = self.lengths
-        told = f"{found.shortest} to {found.longest} {self._noun}, median {found.median:g}"
-        return [("lengths", f"{told}; {found.over} over the limit of {found.limit}")]
-
-    def _note_lines(self) -> list[str]:
-        lines = list(self.remarks)
-        lines += [
-            f"{note.text}: {counted(note.rows)}, first line {note.line}"
-            for note in self.notes
-            if note.text != LIKE_DNA
-        ]
-        if self.special_residues:
-            counts = ", ".join(f"{letter} {count}" for letter, count in self.special_residues.items())
-            lines.append(f"letters beyond the 20 residues: {counts}")
-        if self.unknown_tokens:
-            counts = ", ".join(f"{token} ({counted(count)})" for token, count in self.unknown_tokens.items())
-            lines.append(f"tokens that the vocabulary does not hold: {counts}")
-        if self.repeated_ids:
-            shown = [
-                f"{name} (lines {shown_lines(lines)})"
-                for name, lines in list(self.repeated_ids.items())[:SHOWN]
-            ]
-            more = len(self.repeated_ids) - len(shown)
-            told = ", ".join(shown) + (f" and {more} more" if more else "")
-            lines.append(f"ids that occur more than once, all rows kept: {told}")
-        return lines
+        return report_text(self)
 
 
 def _look(note: NoteCount) -> str:
@@ -331,8 +279,3 @@ def _values(rows: Sequence[Sequence[float]], targets: Targets) -> dict[str, list
         return targets.labels[int(value)] if targets.labels else value
 
     return {name: [word(row[index]) for row in rows] for index, name in enumerate(targets.names)}
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    more = [f"  ... and {len(lines) - SHOWN} more, all in the output of --json"] if len(lines) > SHOWN else []
-    return [*(f"  {line}" for line in lines[:SHOWN]), *more]
