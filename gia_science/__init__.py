@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gia_science.attention import GINAttention, PNAAttention
     from gia_science.errors import GiaError
+    from gia_science.evaluation.validation import ValidationReport, validate
     from gia_science.model.backbone import GIATransformer
     from gia_science.prediction.api import load
     from gia_science.prediction.model import Model
@@ -24,11 +25,24 @@ _HOMES = {
     "GiaError": "gia_science.errors",
     "Model": "gia_science.prediction.model",
     "PNAAttention": "gia_science.attention",
+    "ValidationReport": "gia_science.evaluation.validation",
     "load": "gia_science.prediction.api",
     "pretrain": "gia_science.training.api",
     "train": "gia_science.training.api",
+    "validate": "gia_science.evaluation.validation",
 }
-__all__ = ["GIATransformer", "GINAttention", "GiaError", "Model", "PNAAttention", "load", "pretrain", "train"]
+__all__ = [
+    "GIATransformer",
+    "GINAttention",
+    "GiaError",
+    "Model",
+    "PNAAttention",
+    "ValidationReport",
+    "load",
+    "pretrain",
+    "train",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> object:

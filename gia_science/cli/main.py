@@ -13,7 +13,18 @@ from typing import NoReturn, cast
 
 import typer
 
-from gia_science.cli import benchmark, datasets, embed, evaluate, graph, predict, pretrain, tasks, train
+from gia_science.cli import (
+    benchmark,
+    datasets,
+    embed,
+    evaluate,
+    graph,
+    predict,
+    pretrain,
+    tasks,
+    train,
+    validate,
+)
 from gia_science.errors import GiaError
 
 app = typer.Typer(
@@ -24,6 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("validate")(validate.validate)
 app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
 app.command("predict")(predict.predict)

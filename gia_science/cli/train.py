@@ -39,6 +39,13 @@ def train(
         str | None,
         typer.Option(help="stop (default): list rows that cannot be used and stop. drop: list and go on."),
     ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows of one input: keep (default), mean, median or first make them one row; drop leaves out inputs "
+            "whose targets differ; error stops at them."
+        ),
+    ] = None,
     header: Annotated[
         bool | None,
         typer.Option("--header/--no-header", help="Whether the first line names the columns (default: yes)."),
@@ -76,6 +83,7 @@ def train(
         "target.names": target,
         "target.kind": kind,
         "data.bad_rows": bad_rows,
+        "data.duplicates": duplicates,
         "data.header": header,
         "baseline": baseline,
         "seed": seed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from gia_science.data.record import Record
 
 MOST_RECORDS = 1_000_000
@@ -23,6 +25,11 @@ class RepeatedIds:
         first = self._seen.setdefault(record.id, record.line)
         if first != record.line:
             self._repeated.setdefault(record.id, [first]).append(record.line)
+
+    @property
+    def repeated(self) -> Mapping[str, Sequence[int]]:
+        """Lines of each identifier that occurs more than once."""
+        return self._repeated
 
     def describe(self) -> str | None:
         """Which identifiers repeat and where, in one line; None where none does."""

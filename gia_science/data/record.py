@@ -163,10 +163,16 @@ def id_position(columns: Sequence[str], id_column: str | None, *, source: str) -
 
 
 def cell_text(value: object) -> str:
-    """A value as text: floats in the shortest form that reads back equal, missing values as empty text."""
+    """A value as text: floats in the shortest form that reads back equal, missing values as empty text.
+
+    A pymatgen Composition is written as its elements and amounts, without oxidation states.
+    """
     # pandas.NA and NaT are known by name: importing pandas only for them would slow every command down.
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return ""
     if isinstance(value, float | np.floating) and np.isnan(value):
         return ""
+    amounts = getattr(value, "get_el_amt_dict", None)
+    if amounts is not None:
+        return "".join(f"{symbol}{amount:.12g}" for symbol, amount in amounts().items())
     return str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -15,9 +14,13 @@ import numpy.typing as npt
 from gia_science.data.record import Record, Table
 from gia_science.data.targets import Targets, is_missing, named_number
 from gia_science.errors import GiaError, TableError, UnreadableInputError, Where
+from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.stream import Reading
+from gia_science.tokens.tokenizer import DomainTokenizer
 
 FloatArray = npt.NDArray[np.float64]
+MAX_LENGTH = 1024
+"""Longest input, in residues, atoms or elements, of a model that does not say otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,55 +137,71 @@ def _read_numbers(record: Record, *, columns: Columns) -> FloatArray:
 
 def _read_targets(record: Record, *, columns: Columns, targets: Targets) -> FloatArray:
     cells = [record.cells[index] for index in columns.targets]
+    return read_targets(cells, targets=targets, length=len(record.cells[columns.input].strip()))
+
+
+def read_targets(cells: Sequence[str], *, targets: Targets, length: int) -> FloatArray:
+    """Target cells of one row as numbers.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        One cell for each target.
+    targets : Targets
+    length : int
+        Characters of the input, blanks around it stripped: so many labels of residues there must be.
+
+    Returns
+    -------
+    (T,) or (L,) float64
+        As `Row` has it.
+
+    Raises
+    ------
+    UnreadableInputError
+        For a cell that is neither a number nor a known label.
+    """
     if targets.kind != "per_token":
         return targets.parse(cells)
-    sequence = record.cells[columns.input].strip()
     if is_missing(cells[0]):
-        return np.full(len(sequence), np.nan)
+        return np.full(length, np.nan)
     labels = targets.parse_tokens(cells[0])
-    if len(labels) != len(sequence):
+    if len(labels) != length:
         raise UnreadableInputError(
-            "labels and residues differ in number", got=f"{len(labels)} labels", expected=f"{len(sequence)}"
+            "labels and residues differ in number", got=f"{len(labels)} labels", expected=f"{length}"
         )
     return labels
 
 
-@dataclass(frozen=True)
-class Duplicates:
-    """Rows that are the same thing.
+def training_reader(
+    tokenizer: DomainTokenizer[Any], *, max_length: int, watch: Callable[[int], None] | None = None
+) -> Callable[[str], Reading[Any]]:
+    """How training reads an input: as its domain does, and not longer than the model allows.
 
     Parameters
     ----------
-    rows : int
-        Rows beyond the first of each identity.
-    conflicts : tuple of tuple of int
-        Lines of each identity whose rows have different targets.
+    tokenizer : DomainTokenizer
+    max_length : int
+        In residues, atoms or elements.
+    watch : callable, optional
+        Told the length of every input that can be read.
     """
+    noun = DOMAINS[tokenizer.domain].noun
 
-    rows: int
-    conflicts: tuple[tuple[int, ...], ...]
+    def read(text: str) -> Reading[Any]:
+        reading = tokenizer.read(text)
+        if watch is not None:
+            watch(reading.length)
+        if reading.length > max_length:
+            raise UnreadableInputError(
+                "longer than the model allows",
+                got=f"{reading.length} {noun}",
+                expected=f"at most {max_length}",
+                hint=f"the setting network.max_length={reading.length} allows it",
+            )
+        return reading
 
-
-def find_duplicates(rows: Sequence[Row]) -> Duplicates:
-    """Count rows of one identity (and one set of numbers), and find those whose targets contradict each other."""
-    groups: dict[tuple[str, bytes], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row.reading.identity, row.numbers.tobytes()].append(row)
-    repeated = [group for group in groups.values() if len(group) > 1]
-    conflicts = [
-        tuple(row.line for row in group) for group in repeated if _contradict([row.target for row in group])
-    ]
-    return Duplicates(rows=sum(len(group) - 1 for group in repeated), conflicts=tuple(conflicts))
-
-
-def _contradict(targets: Sequence[FloatArray]) -> bool:
-    if len({target.shape for target in targets}) > 1:
-        return True
-    stacked = np.stack(targets)
-    known = ~np.isnan(stacked)
-    low = np.where(known, stacked, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(known, stacked, -np.inf).max(axis=0, initial=-np.inf)
-    return bool((high > low).any())
+    return read
 
 
 def refuse_bad_rows(bad: Sequence[BadRow], *, total: int, source: str) -> GiaError:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from gia_science.data.cards import load_card, load_rows
+from gia_science.data.duplicates import DuplicatePolicy
 from gia_science.data.record import LoadedTable, Record, Table
 from gia_science.data.table import read_table
 from gia_science.errors import RecipeError, TableError, Where
@@ -36,6 +37,11 @@ class DataSource(Strict):
     columns: tuple[str, ...] = Field(default=(), description="Numeric columns that go in beside the input.")
     bad_rows: BadRows = Field(
         default="stop", description="Stop at unreadable rows (after listing all), or drop them."
+    )
+    duplicates: DuplicatePolicy = Field(
+        default="keep",
+        description="Rows of one input: keep all; mean, median (for classes the most frequent label, ties left out) or "
+        "first makes them one row; drop leaves inputs with different targets out; error stops at them.",
     )
     sha256: str | None = Field(default=None, description="Hash of the rows, written by each run.")
 
@@ -123,6 +129,22 @@ def resolve_input(
         hint="say it with --input",
         where=Where(file=table.source),
     )
+
+
+def only_column(table: Table, used: Collection[str | None]) -> str | None:
+    """The one column without another use, where no name tells which column is the input."""
+    left = [column for column in table.columns if column not in used]
+    return left[0] if len(left) == 1 and guess_column(table.columns) is None else None
+
+
+def refuse_two_uses(input: str | None, used: Collection[str | None]) -> None:
+    """Raise `RecipeError` where the input column is also a target or a numeric column."""
+    if input in used:
+        raise RecipeError(
+            "a column cannot be input and something else at once",
+            got=repr(input),
+            hint="say the input column with --input",
+        )
 
 
 def _domain(table: Table, column: str, texts: Sequence[str]) -> str:

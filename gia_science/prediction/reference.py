@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from gia_science.data.duplicates import resolve_duplicates
 from gia_science.data.rows import Columns, Row, read_rows
 from gia_science.data.source import open_source, table_hash
 from gia_science.data.targets import Targets
@@ -62,6 +63,9 @@ def training_rows(saved: SavedModel) -> list[Row] | None:
         table, input=saved.data.input, numbers=saved.featurizer.source.columns, targets=saved.targets.names
     )
     rows, _ = read_rows(table.records, columns=columns, read=saved.featurizer.read, targets=saved.targets)
+    # As training had them: rows without any target were left out, and those of one input went by the policy.
+    measured = [row for row in rows if not np.isnan(row.target).all()]
+    rows = resolve_duplicates(measured, targets=saved.targets, policy=saved.data.duplicates).rows
     lines = saved.split.get("lines", {})
     wanted = {*lines.get("train", ()), *lines.get("validation", ())}
     return [row for row in rows if row.line in wanted]

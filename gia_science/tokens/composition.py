@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from gia_science.catalog import find
 from gia_science.tokens.elements import INDEX, element_table
-from gia_science.tokens.formula import Hydrates, read_formula
+from gia_science.tokens.formula import Hydrates, Isotopes, read_formula
 from gia_science.tokens.stream import Reading, TokenStream
 from gia_science.tokens.vocabulary import Vocabulary
 
 
 class CompositionOptions(BaseModel):
-    """How formulas are read.
-
-    Parameters
-    ----------
-    hydrates : {"read", "refuse"}
-        Whether ``CuSO4.5H2O`` (a dot, middle dot or asterisk before the water at the end) is read as
-        ``CuSO4(H2O)5`` with a note, or is an error because a plain dot might be a decimal point.
-    """
+    """How formulas are read. The choice is stored with a model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    hydrates: Hydrates = "read"
+    hydrates: Hydrates = Field(
+        default="read",
+        description="read: CuSO4.5H2O (a dot, middle dot or asterisk before the water at the end) is CuSO4(H2O)5, with "
+        "a note. refuse: it is an error, because a plain dot might be a decimal point.",
+    )
+    isotopes: Isotopes = Field(
+        default="fold",
+        description="fold: D and T are read as hydrogen, with a note. refuse: they are errors.",
+    )
 
 
 _DEFAULTS = CompositionOptions()
@@ -98,7 +99,7 @@ class CompositionTokenizer:
         UnreadableInputError
             When the text is not a formula with fixed amounts.
         """
-        formula = read_formula(text, hydrates=self._options.hydrates)
+        formula = read_formula(text, hydrates=self._options.hydrates, isotopes=self._options.isotopes)
         return Reading(
             identity=formula.identity,
             parsed=dict(formula.fractions),

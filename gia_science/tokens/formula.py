@@ -19,6 +19,7 @@ from gia_science.errors import UnreadableInputError
 from gia_science.tokens.elements import INDEX
 
 Hydrates = Literal["read", "refuse"]
+Isotopes = Literal["fold", "refuse"]
 
 MAX_TEXT = 1000
 """Longest formula that is read, in characters."""
@@ -73,7 +74,7 @@ class _Piece:
 
 
 @lru_cache(maxsize=65536)
-def read_formula(text: str, *, hydrates: Hydrates = "read") -> Formula:
+def read_formula(text: str, *, hydrates: Hydrates = "read", isotopes: Isotopes = "fold") -> Formula:
     """Read a formula such as ``{Fe(CN)6}2Zn3``, ``Nb1O1.9S1e-1`` or ``CuSO4·5H2O``.
 
     Parameters
@@ -82,6 +83,8 @@ def read_formula(text: str, *, hydrates: Hydrates = "read") -> Formula:
         Element symbols with amounts (1 where left out), nested in brackets of three kinds.
     hydrates : {"read", "refuse"}
         What to do with a number of waters after a dot at the end.
+    isotopes : {"fold", "refuse"}
+        What to do with D and T: read them as hydrogen, or refuse them.
 
     Raises
     ------
@@ -100,9 +103,11 @@ def read_formula(text: str, *, hydrates: Hydrates = "read") -> Formula:
     if plain != formula:
         notes.append("subscript digits read as amounts")
     amounts = _hydrated(plain, hydrates=hydrates, notes=notes)
-    isotopes = [symbol for symbol in amounts if symbol in _ISOTOPES]
-    if isotopes:
-        notes.append(f"read as hydrogen: {', '.join(isotopes)}")
+    heavy = [symbol for symbol in amounts if symbol in _ISOTOPES]
+    if heavy and isotopes == "refuse":
+        raise UnreadableInputError("isotopes are refused by an option", got=", ".join(heavy), hint="write H")
+    if heavy:
+        notes.append(f"read as hydrogen: {', '.join(heavy)}")
     elements = _sum((_ISOTOPES.get(symbol, symbol), amount) for symbol, amount in amounts.items())
     if not any(elements.values()):
         raise UnreadableInputError("all amounts are 0", got=repr(formula))

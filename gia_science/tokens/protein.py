@@ -25,6 +25,7 @@ from gia_science.tokens.stream import IntArray, Reading, TokenStream
 from gia_science.tokens.vocabulary import Vocabulary
 
 _NUCLEOTIDES: Final = frozenset("ACGTUN")
+LIKE_DNA: Final = "looks like DNA or RNA, not protein"
 _SHORTEST_NUCLEOTIDE_SUSPECT: Final = 20
 _POSITIONS_NAMED: Final = 10
 
@@ -130,7 +131,7 @@ class ProteinTokenizer:
         if _SUSPECT[_characters(given)].any():
             residues, units = self._clean(given, notes)
         if len(residues) >= _SHORTEST_NUCLEOTIDE_SUSPECT and _NUCLEOTIDES.issuperset(residues):
-            notes.append("looks like DNA or RNA, not protein")
+            notes.append(LIKE_DNA)
         for letter, replacement in MAPPED.items():
             residues = residues.replace(letter, replacement)
         if self._options.strip_leading_met and residues.startswith("M") and len(residues) > 1:

@@ -33,6 +33,7 @@ def train(
     columns: Sequence[str] = (),
     pretrained: str | Path | None = None,
     bad_rows: str | None = None,
+    duplicates: str | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -58,6 +59,9 @@ def train(
         Folder of a pretrained network to start from.
     bad_rows : {"stop", "drop"}, optional
         What to do when rows cannot be used: stop, unless a recipe says otherwise. All of them are listed either way.
+    duplicates : {"keep", "mean", "median", "first", "drop", "error"}, optional
+        What to do with rows of one input: keep, unless a recipe says otherwise. For classes, mean and median are the
+        most frequent label; a tie is no label.
     settings : mapping, optional
         Any other setting of a recipe by its dotted name: ``{"training.epochs": 30, "seed": 1}``.
     out : path, optional
@@ -84,6 +88,7 @@ def train(
         "data.columns": list(columns) or None,
         "pretrained.folder": None if pretrained is None else str(pretrained),
         "data.bad_rows": bad_rows,
+        "data.duplicates": duplicates,
     }
     if target is not None:
         given["target.names"] = [target] if isinstance(target, str) else list(target)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gia_science.data.duplicates import describe_spread
 from gia_science.data.split import Split
 from gia_science.data.targets import Targets
+from gia_science.errors import counted
 from gia_science.evaluation.report import Evaluation
+from gia_science.tokens.domain import DOMAINS
+from gia_science.tokens.policies import describe_options
+from gia_science.training.notices import what_is_used
 from gia_science.training.prepare import Prepared
 from gia_science.training.recipe import BackboneRecipe, PretrainRecipe
 
@@ -72,7 +77,7 @@ def pretrained_card(
         f"- split: {split.describe}; {len(split.train)} training, {len(split.validation)} validation, "
         f"{len(split.test)} test rows",
         "## How inputs are read",
-        *(f"- {name}: `{value}`" for name, value in options.items()),
+        *(f"- {line}" for line in describe_options(str(recipe.data.domain), options)),
         "- shown to the network: tokens, their numbers and places; no features, contexts or known edges, which would "
         "give hidden tokens away",
         "## Network",
@@ -106,17 +111,26 @@ def _what(prepared: Prepared, targets: Targets) -> str:
 def _data(prepared: Prepared) -> str:
     recipe, split = prepared.recipe, prepared.split
     source = recipe.data.dataset or recipe.data.file or "rows in memory"
-    repeats = prepared.duplicates
     parts = f"{len(split.train)} training, {len(split.validation)} validation, {len(split.test)} test rows"
     lines = [
         f"- source: {source}, input column `{recipe.data.input}`",
         f"- rows: {len(prepared.rows)} used, {len(prepared.left_out)} left out",
-        f"- repeated inputs: {repeats.rows} rows, {len(repeats.conflicts)} inputs with different targets",
+        f"- rows of one input: {_duplicates(prepared)}",
         f"- split: {split.describe}; {parts}",
     ]
     if recipe.data.columns:
         lines.append(f"- numeric columns: {', '.join(recipe.data.columns)}")
     return "\n".join(lines)
+
+
+def _duplicates(prepared: Prepared) -> str:
+    found, policy, targets = prepared.duplicates, prepared.recipe.data.duplicates, prepared.targets
+    spread = describe_spread(found.conflicts, targets)
+    differing = counted(len(found.conflicts), "input") + " with different targets"
+    facts = f"{counted(found.rows)} repeat an input, {differing}{f' ({spread})' if spread else ''}"
+    merged = f", {prepared.merged} rows went into others" if prepared.merged else ""
+    together = "never on both sides of the split"
+    return f"{facts}; {what_is_used(policy, targets)}, {together} (`data.duplicates: {policy}`){merged}"
 
 
 def _network(network: BackboneRecipe, parameters: int, seed: int) -> str:
@@ -138,10 +152,14 @@ def _start(prepared: Prepared) -> str:
 
 
 def _options(prepared: Prepared) -> str:
-    options = prepared.tokenizer.options
-    described = [f"- {name}: `{value}`" for name, value in options.items()]
-    described.append(f"- longest input: {prepared.recipe.network.max_length} residues, atoms or elements")
-    described.append(f"- descriptors: {', '.join(prepared.recipe.descriptors or ()) or 'none'}")
+    recipe, tokenizer = prepared.recipe, prepared.tokenizer
+    noun = DOMAINS[tokenizer.domain].noun
+    described = [f"- {line}" for line in describe_options(tokenizer.domain, tokenizer.options)]
+    described.append(
+        f"- longer than {recipe.network.max_length} {noun}: not used in training, an error of that row in prediction "
+        "unless `--long` says otherwise (`network.max_length`)"
+    )
+    described.append(f"- descriptors: {', '.join(recipe.descriptors or ()) or 'none'}")
     return "\n".join(described)
 
 

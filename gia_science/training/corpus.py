@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gia_science.data.duplicates import Duplicates, find_duplicates
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import BadRow, Duplicates, Row, find_duplicates
+from gia_science.data.rows import BadRow, Row
 from gia_science.data.split import Split
 from gia_science.errors import RecipeError
 from gia_science.tokens.domain import make_tokenizer

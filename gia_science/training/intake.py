@@ -7,13 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import BadRow, Columns, Row, identity_hash, read_rows, refuse_bad_rows
+from gia_science.data.rows import (
+    BadRow,
+    Columns,
+    Row,
+    identity_hash,
+    read_rows,
+    refuse_bad_rows,
+    training_reader,
+)
 from gia_science.data.source import DataSource, open_source, resolve_input, table_hash
 from gia_science.data.split import Split, column_split, fold_split, random_split, split_hash
 from gia_science.data.targets import Targets
-from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where
+from gia_science.errors import RecipeError, TableError, Where
 from gia_science.tokens.domain import DOMAINS
-from gia_science.tokens.stream import Reading
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.notices import tell_bad, tell_notes, tell_repeated_ids
 from gia_science.training.recipe import SplitRecipe
@@ -83,19 +90,7 @@ def read_usable(
     """
     names = () if targets is None else targets.names
     columns = Columns.find(table, input=str(data.input), numbers=data.columns, targets=names)
-    noun = DOMAINS[tokenizer.domain].noun
-
-    def read(text: str) -> Reading[Any]:
-        reading = tokenizer.read(text)
-        if reading.length > max_length:
-            raise UnreadableInputError(
-                "longer than the model allows",
-                got=f"{reading.length} {noun}",
-                expected=f"at most {max_length}",
-                hint=f"the setting network.max_length={reading.length} allows it",
-            )
-        return reading
-
+    read = training_reader(tokenizer, max_length=max_length)
     rows, bad = read_rows(table.records, columns=columns, read=read, targets=targets)
     if bad and data.bad_rows == "stop":
         tell_bad("cannot be used", bad, total=len(table))

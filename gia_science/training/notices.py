@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from gia_science.data.duplicates import (
+    DuplicatePolicy,
+    Duplicates,
+    Resolved,
+    describe_conflict,
+    describe_spread,
+    shown_lines,
+)
 from gia_science.data.ids import RepeatedIds
+from gia_science.data.notes import NoteTally
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import BadRow, Duplicates, Row
+from gia_science.data.rows import BadRow, Row
 from gia_science.data.targets import Targets
 from gia_science.errors import counted
 
 logger = logging.getLogger("gia_science")
 SHOWN = 10
 """Most conflicts, and examples of other things, that are named one by one."""
+MOST_NOTES = 20
+STAYING = ("keep", "drop", "error")
+"""Policies under which rows of one input that agree all stay."""
 
 
 def tell_repeated_ids(table: LoadedTable) -> None:
@@ -49,19 +60,15 @@ def tell_missing(rows: Sequence[Row], targets: Targets) -> None:
 
 def tell_notes(rows: Sequence[Row]) -> None:
     """Say once what was changed in how many rows, with the first row as example."""
-    told: dict[str, list[Row]] = {}
+    tally = NoteTally()
     for row in rows:
-        for note in row.reading.notes:
-            told.setdefault(note, []).append(row)
-    for note, which in list(told.items())[:20]:
-        logger.info(
-            "%s (line %d%s)",
-            note,
-            which[0].line,
-            f" and {counted(len(which) - 1, 'more row')}" if len(which) > 1 else "",
-        )
-    if len(told) > 20:
-        logger.info("... and %d more notes of this sort", len(told) - 20)
+        tally.see(row.line, row.reading.notes)
+    notes = tally.counts()
+    for note in notes[:MOST_NOTES]:
+        more = f" and {counted(note.rows - 1, 'more row')}" if note.rows > 1 else ""
+        logger.info("%s (line %d%s)", note.text, note.line, more)
+    if len(notes) > MOST_NOTES:
+        logger.info("... and %d more notes of this sort", len(notes) - MOST_NOTES)
 
 
 def tell_repeats(duplicates: Duplicates) -> None:
@@ -71,32 +78,47 @@ def tell_repeats(duplicates: Duplicates) -> None:
         logger.info("%s %s on one side of the split", counted(duplicates.rows), told)
 
 
-def tell_duplicates(duplicates: Duplicates, *, rows: Sequence[Row], targets: Targets) -> None:
+def tell_duplicates(duplicates: Duplicates, *, targets: Targets, policy: DuplicatePolicy = "keep") -> None:
     """Say how many rows repeat an input, and which of them contradict each other by how much."""
-    tell_repeats(duplicates)
-    at = {row.line: row for row in rows}
-    for lines in duplicates.conflicts[:SHOWN]:
+    if policy in STAYING:
+        tell_repeats(duplicates)
+    elif duplicates.rows:
+        word = "repeats" if duplicates.rows == 1 else "repeat"
+        logger.info("%s %s an input", counted(duplicates.rows), word)
+    for conflict in duplicates.conflicts[:SHOWN]:
+        values = describe_conflict(conflict, targets)
         logger.warning(
-            "lines %s are one input, %.60s, with different targets%s; all are used",
-            ", ".join(map(str, lines[:SHOWN])) + (", ..." if len(lines) > SHOWN else ""),
-            at[lines[0]].reading.identity,
-            _spread([at[line] for line in lines], targets),
+            "lines %s are one input, %.60s, with different targets%s; %s",
+            shown_lines(conflict.lines),
+            conflict.identity,
+            f": {values}" if values else "",
+            what_is_used(policy, targets),
         )
     if len(duplicates.conflicts) > SHOWN:
         logger.warning("... and %d more such inputs", len(duplicates.conflicts) - SHOWN)
+    spread = describe_spread(duplicates.conflicts, targets)
+    if spread:
+        logger.info("inputs whose targets differ: %d; %s", len(duplicates.conflicts), spread)
 
 
-def _spread(rows: Sequence[Row], targets: Targets) -> str:
-    """How far the targets of rows lie apart: the range of a number, the labels of a class."""
-    if targets.kind == "per_token":
-        return ""
-    told = []
-    for index, name in enumerate(targets.names):
-        values = sorted({float(row.target[index]) for row in rows if not math.isnan(row.target[index])})
-        if len(values) < 2:
-            continue
-        if targets.kind == "regression":
-            told.append(f"{name} {values[0]:g} to {values[-1]:g}")
-        else:
-            told.append(f"{name} {' and '.join(targets.labels[int(value)] for value in values)}")
-    return f": {', '.join(told)}" if told else ""
+def tell_resolved(resolved: Resolved, policy: DuplicatePolicy) -> None:
+    """Say how many rows a policy made one, and which rows it left out."""
+    if resolved.merged:
+        went = "row went" if resolved.merged == 1 else "rows went"
+        logger.info("duplicates: %s: %d %s into the first of the same input", policy, resolved.merged, went)
+    for row in resolved.left_out:
+        logger.warning("dropped: %s", row)
+
+
+def what_is_used(policy: DuplicatePolicy, targets: Targets) -> str:
+    """What becomes of rows of one input with different targets, in words."""
+    if policy in ("mean", "median") and targets.kind != "regression":
+        return "the most frequent label is used, and none where there is a tie"
+    return {
+        "keep": "all are used",
+        "mean": "their mean is used",
+        "median": "their median is used",
+        "first": "the first is used",
+        "drop": "none is used",
+        "error": "training stops at them",
+    }[policy]

@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from gia_science.data.duplicates import Duplicates, find_duplicates, resolve_duplicates
+from gia_science.data.inference import infer_targets
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import BadRow, Duplicates, Row, find_duplicates
+from gia_science.data.rows import BadRow, Row
+from gia_science.data.source import only_column, refuse_two_uses
 from gia_science.data.split import Split
-from gia_science.data.targets import Targets, TaskKind, find_labels, infer_kind, is_missing, is_number
+from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError, TableError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
-from gia_science.settings import validate
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
-from gia_science.tokens.domain import guess_column, make_tokenizer, require_domain
+from gia_science.tokens.domain import make_tokenizer, require_domain
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
-from gia_science.training.notices import tell_duplicates, tell_missing
+from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
 from gia_science.training.recipe import REGULARISATION, Recipe
 from gia_science.training.start import adopt
 
@@ -46,6 +48,9 @@ class Prepared:
     left_out : tuple of BadRow
         Rows that were dropped, with reasons.
     duplicates : Duplicates
+        As they were found, before the policy.
+    merged : int
+        Rows that the policy made one with another.
     pretrained : SavedPretrained or None
         The network to start from.
     """
@@ -57,6 +62,7 @@ class Prepared:
     split: Split
     left_out: tuple[BadRow, ...]
     duplicates: Duplicates
+    merged: int = 0
     pretrained: SavedPretrained | None = None
 
 
@@ -95,11 +101,26 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     recipe = recipe.updated({"target.kind": targets.kind, "target.labels": targets.labels})
     rows, left_out, places = _read(recipe, table, tokenizer=tokenizer, targets=targets)
     tell_missing(rows, targets)
+    policy = recipe.data.duplicates
     duplicates = find_duplicates(rows)
-    tell_duplicates(duplicates, rows=rows, targets=targets)
+    tell_duplicates(duplicates, targets=targets, policy=policy)
+    resolved = resolve_duplicates(rows, targets=targets, policy=policy, source=table.source)
+    tell_resolved(resolved, policy)
+    rows, places = resolved.rows, [places[index] for index in resolved.kept]
+    require_rows(rows, f" left by duplicates: {policy}", table)
     strata = [_stratum(row) for row in rows] if targets.kind in ("binary", "multiclass") else None
     split = split_rows(recipe.split, table, rows=rows, places=places, strata=strata)
-    return Prepared(recipe, tokenizer, targets, rows, split, left_out, duplicates, pretrained)
+    return Prepared(
+        recipe=recipe,
+        tokenizer=tokenizer,
+        targets=targets,
+        rows=rows,
+        split=split,
+        left_out=(*left_out, *resolved.left_out),
+        duplicates=duplicates,
+        merged=resolved.merged,
+        pretrained=pretrained,
+    )
 
 
 def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
@@ -127,13 +148,9 @@ def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
 
 
 def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
-    known = recognise(recipe.data, table, input=recipe.data.input or _only_column(recipe, table))
-    if known["data.input"] in (*recipe.target.names, *recipe.data.columns):
-        raise RecipeError(
-            "a column cannot be input and something else at once",
-            got=repr(known["data.input"]),
-            hint="say the input column with --input",
-        )
+    used = {*recipe.target.names, *recipe.data.columns, recipe.split.column}
+    known = recognise(recipe.data, table, input=recipe.data.input or only_column(table, used))
+    refuse_two_uses(known["data.input"], used - {recipe.split.column})
     domain = str(known["data.domain"])
     descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS.get(domain, ())
     _check_descriptors(descriptors, domain)
@@ -156,48 +173,27 @@ def _check_descriptors(names: Sequence[str], domain: str) -> None:
             )
 
 
-def _only_column(recipe: Recipe, table: LoadedTable) -> str | None:
-    """The one column without another use, where no name tells which column is the input."""
-    used = {*recipe.target.names, *recipe.data.columns, recipe.split.column}
-    left = [column for column in table.columns if column not in used]
-    return left[0] if len(left) == 1 and guess_column(table.columns) is None else None
-
-
 def _targets(recipe: Recipe, table: LoadedTable) -> Targets:
     names = recipe.target.names
     # In a row with too many or too few cells, another column's content may stand under the target.
     sound = [record.cells for record in table.records if record.problem is None]
     cells = [[row[place] for row in sound] for place in map(table.position, names)]
     texts = [row[table.position(str(recipe.data.input))] for row in sound]
-    per_token = recipe.data.domain == "protein" and len(names) == 1 and _label_per_residue(cells[0], texts)
-    kind: TaskKind = recipe.target.kind or ("per_token" if per_token else infer_kind(cells))
-    if kind == "per_token" and recipe.data.domain != "protein":
-        raise RecipeError(
-            "labels for each residue need protein input",
-            got=str(recipe.data.domain),
-            hint="--kind multiclass?",
-        )
-    count = len(names)
-    units = recipe.target.units or ("",) * count
-    if kind == "regression":
-        logger.info("target: %s, numbers", ", ".join(names))
-        return Targets(names=names, kind=kind, mean=(0.0,) * count, scale=(1.0,) * count, units=units)
-    if count > 1 and kind != "multilabel":
-        raise RecipeError(f"a {kind} task has one target", got=", ".join(names))
-    labels = recipe.target.labels or find_labels(kind, cells, names=names)
-    shown = ", ".join(labels[:10]) + (", ..." if len(labels) > 10 else "")
-    logger.info("target: %s, %s with labels %s", ", ".join(names), kind, shown)
-    described = {"names": names, "kind": kind, "labels": labels, "units": units}
-    return validate(Targets, described, error=RecipeError, what="the target")
-
-
-def _label_per_residue(cells: Sequence[str], texts: Sequence[str]) -> bool:
-    """Whether nearly all cells are a word as long as the input beside it, as labels of residues are."""
-    pairs = [(cell.strip(), text.strip()) for cell, text in zip(cells, texts, strict=True)]
-    known = [(cell, text) for cell, text in pairs if not is_missing(cell) and len(text) > 1]
-    if len({len(text) for _, text in known}) < 2 or any(is_number(cell) for cell, _ in known):
-        return False
-    return sum(len(cell) == len(text) for cell, text in known) >= 0.9 * len(known)
+    targets = infer_targets(
+        names,
+        cells,
+        domain=str(recipe.data.domain),
+        lengths=[len(text.strip()) for text in texts],
+        kind=recipe.target.kind,
+        labels=recipe.target.labels,
+        units=recipe.target.units,
+    )
+    told = "numbers"
+    if targets.labels:
+        shown = ", ".join(targets.labels[:10]) + (", ..." if len(targets.labels) > 10 else "")
+        told = f"{targets.kind} with labels {shown}"
+    logger.info("target: %s, %s", ", ".join(names), told)
+    return targets
 
 
 def _read(

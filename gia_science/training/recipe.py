@@ -10,6 +10,7 @@ import yaml
 from pydantic import Field, model_validator
 
 from gia_science.attention import AttentionConfig
+from gia_science.data.rows import MAX_LENGTH
 from gia_science.data.source import DataSource
 from gia_science.data.targets import TaskKind
 from gia_science.errors import RecipeError, Where
@@ -79,7 +80,9 @@ class BackboneRecipe(Strict):
     dropout: float | None = Field(
         default=None, ge=0, lt=1, description="On branches; by domain where not given, 0.1 in pretraining."
     )
-    max_length: int = Field(default=1024, ge=1, description="Longest input, in residues, atoms or elements.")
+    max_length: int = Field(
+        default=MAX_LENGTH, ge=1, description="Longest input, in residues, atoms or elements."
+    )
 
 
 class NetworkRecipe(BackboneRecipe):
@@ -265,6 +268,8 @@ class PretrainRecipe(WrittenRecipe):
             raise ValueError("network.attention.causal goes with objective: causal")
         if self.data.columns:
             raise ValueError("data.columns: pretraining reads the input column only")
+        if self.data.duplicates != "keep":
+            raise ValueError("data.duplicates: pretraining has no targets that could differ")
         return self
 
 

@@ -23,8 +23,12 @@ from gia_science.training.recipe import Recipe
 SURFACE = {
     "train": {
         "data", "--target", "-t", "--out", "-o", "--task", "--from", "--input", "--domain", "--kind", "--column",
-        "--split", "--fold", "--bad-rows", "--header", "--no-header", "--seed", "--set", "--baseline", "--no-baseline",
-        "--device", "--threads", "--overwrite",
+        "--split", "--fold", "--bad-rows", "--duplicates", "--header", "--no-header", "--seed", "--set", "--baseline",
+        "--no-baseline", "--device", "--threads", "--overwrite",
+    },
+    "validate": {
+        "data", "--target", "-t", "--input", "--domain", "--kind", "--column", "--model", "--max-length", "--header",
+        "--no-header", "--format", "--json",
     },
     "pretrain": {
         "data", "--out", "-o", "--objective", "--recipe", "--input", "--domain", "--split", "--fold", "--bad-rows",
@@ -106,6 +110,9 @@ def test_without_a_command_there_is_help(gia) -> None:
         (["train", "in.csv", "-t", "logS", "--domain", "smile"], "did you mean 'smiles'?"),
         (["train", "in.csv", "-t", "logS", "--kind", "regresion"], "got 'regresion'"),
         (["train", "in.csv", "-t", "logS", "--bad-rows", "ignore"], "got 'ignore'"),
+        (["train", "in.csv", "-t", "logS", "--duplicates", "average"], "got 'average'"),
+        (["train", "in.csv", "-t", "logS", "--set", "tokens.stero=ignore"], "did you mean 'stereo'?"),
+        (["train", "in.csv", "-t", "logS", "--set", "tokens.stereo=ignor"], "should be 'keep' or 'ignore'"),
         (["train", "in.csv", "-t", "logS", "--device", "tpu"], "--device is not valid: got 'tpu'"),
         (["train", "in.csv", "-t", "logS", "--split", "random", "--fold", "1"], "--fold goes with --split folds"),
         (["train", "in.csv", "-t", "logS", "--fold", "7"], "with 5 folds it is at most 4"),

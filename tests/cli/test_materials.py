@@ -6,6 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from pymatgen.core import Composition
+
+from gia_science.prediction.model import Model
+from gia_science.prediction.reference import training_rows
+from gia_science.training.recipe import Recipe
 
 OXIDES = ["Fe2O3", "Al2O3", "TiO2", "ZnO", "MgO", "CaO", "SiO2", "NiO", "Cu2O", "CuO", "Na2O", "K2O"]
 
@@ -59,6 +64,8 @@ def test_what_was_assumed_is_said_in_the_row(gia, write, materials, formula, not
         ("(Fe", "a bracket is not closed: got '(' at position 1"),
         ("Madeupstuff", "unknown element symbols: got 'Madeupstuff'"),
         ("XO2", "unknown element symbols: got 'X'"),
+        ("M2O3", "unknown element symbols: got 'M'"),
+        ("MVacO2", "unknown element symbols: got 'M', 'Vac'"),
         ("VacO2", "unknown element symbols: got 'Vac'"),
         ("NA", "unknown element symbols: got 'A'"),
         ("None", "unknown element symbols"),
@@ -67,6 +74,7 @@ def test_what_was_assumed_is_said_in_the_row(gia, write, materials, formula, not
         ("Na+", "charges are not part of a composition"),
         ("SO4-2", "charges are not part of a composition"),
         ("SO4^2-", "charges are not part of a composition"),
+        ("Fe3+2O2-3", "charges are not part of a composition"),
         ("La2-xSrxCuO4", "variable amount"),
         ("YBa2Cu3O7-y", "variable amount"),
         ("", "empty formula"),
@@ -110,6 +118,84 @@ def test_one_composition_with_two_values_is_told_and_grouped(fit, tmp_path) -> N
     assert conflict.endswith("with different targets: gap 0 to 2.3; all are used")
     parts = json.loads((tmp_path / "new" / "split.json").read_text())["lines"].values()
     assert [part for part in parts if 14 in part] == [part for part in parts if 15 in part]
+
+
+@pytest.mark.parametrize(
+    ("policy", "rows", "told"),
+    [
+        ("keep", 16, "all are used"),
+        ("mean", 13, "their mean is used"),
+        ("median", 13, "their median is used"),
+        ("first", 13, "the first is used"),
+        ("drop", 12, "none is used"),
+    ],
+)
+def test_rows_of_one_composition_go_by_the_policy(gia, fit, write, tmp_path, policy, rows, told) -> None:
+    done = fit(
+        numbered("Cu1.8S1,2.3", "Cu9S5,0.0", "S5Cu9,0.1", "Cu18S10,0.0"), "-t", "gap", "--duplicates", policy
+    )
+    assert done.code == 0
+    (conflict,) = (line for line in done.told if "with different targets" in line)
+    assert conflict.startswith("lines 14, 15, 16, 17 are one input, ")
+    assert conflict.endswith(f"gap 0 to 2.3; {told}")
+    assert "inputs whose targets differ: 1; gap by up to 2.3, median 2.3" in done.told
+    lines = json.loads((tmp_path / "new" / "split.json").read_text())["lines"]
+    assert sum(map(len, lines.values())) == rows
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert (
+        f"3 rows repeat an input, 1 input with different targets (gap by up to 2.3, median 2.3); {told}"
+        in card
+    )
+    assert f"(`data.duplicates: {policy}`)" in card
+    assert Recipe.load(tmp_path / "new" / "recipe.yaml").data.duplicates == policy
+    assert (
+        "no such option: --duplicates"
+        in gia("predict", "new", write("formula\nNaCl\n"), "--duplicates", policy).error
+    )
+    if policy == "drop":
+        assert sum(line.startswith("dropped: line ") for line in done.told) == 4
+
+
+def test_the_forest_of_an_evaluation_is_fitted_on_the_rows_that_the_policy_made(gia, fit, tmp_path) -> None:
+    """The rows of the training data are read again, and go by the same policy."""
+    fit(numbered("Cu1.8S1,2.3", "Cu9S5,0.1"), "-t", "gap", "--duplicates", "mean")
+    saved = Model.load(tmp_path / "new").saved
+    rows = training_rows(saved)
+    lines = saved.split["lines"]
+    assert rows is not None
+    assert sorted(row.line for row in rows) == sorted([*lines["train"], *lines["validation"]])
+    targets = {row.line: row.target.tolist() for row in rows}
+    assert targets.get(14, [1.2]) == [pytest.approx(1.2)]
+    assert 15 not in targets
+
+
+def test_conflicts_can_stop_training(fit, tmp_path) -> None:
+    bad = fit(numbered("Cu1.8S1,2.3", "Cu9S5,0.0"), "-t", "gap", "--duplicates", "error")
+    assert bad.error.startswith("rows.csv: 1 input with different targets: got lines 14, 15, ")
+    assert not (tmp_path / "new").exists()
+    assert fit(numbered("Cu1.8S1,2.3", "Cu9S5,2.3"), "-t", "gap", "--duplicates", "error").code == 0
+
+
+def test_a_composition_object_is_its_elements(materials) -> None:
+    """With its oxidation states left out: they are no part of a composition."""
+    given = [Composition({"Fe3+": 2, "O2-": 3}), Composition("Fe2O3"), "Fe2O3", Composition("Fe0.1Ni0.9")]
+    out = Model.load(materials).predict(given)
+    assert out["status"].tolist() == ["ok"] * 4
+    assert out["band_gap_eV_pred"].nunique() == 2
+    assert out["band_gap_eV_pred"][:3].nunique() == 1
+
+
+def test_how_formulas_are_read_is_chosen_at_training_and_stands_in_the_card(
+    gia, fit, write, tmp_path
+) -> None:
+    options = ["--set", "tokens.hydrates=refuse", "--set", "tokens.isotopes=refuse"]
+    fit(numbered(), "-t", "gap", *options)
+    rows = outcomes(gia, "new", write, ["CuSO4.5H2O", "D2O", "NaCl"])
+    assert [row["status"] for row in rows] == ["error", "error", "ok"]
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert "- hydrates such as CuSO4.5H2O: the formula is refused (`hydrates: refuse`)" in card
+    assert "- D and T: the formula is refused (`isotopes: refuse`)" in card
+    assert "- longer than 1024 elements: not used in training, an error of that row in prediction" in card
 
 
 def test_a_gap_of_zero_everywhere_is_predicted_as_zero(gia, fit, write) -> None:

@@ -120,6 +120,37 @@ def test_salts_are_kept_unless_the_model_was_told_otherwise(gia, fit, write, mol
     assert out[0]["y_pred"] == out[1]["y_pred"]
 
 
+def test_salts_are_reported_as_near_duplicates_before_training(gia, write) -> None:
+    done = gia("validate", write("smiles,y\nCCN.Cl,1.5\nCCN,2.5\nCCO,3\n[Na+].[Cl-],4\n"), "-t", "y")
+    assert done.code == 1
+    assert "! 1 molecule beside its salts or mixtures" in done.out
+    assert "  lines 2, 3: CCN" in done.out
+
+
+def test_how_molecules_are_read_stands_in_the_card(fit, tmp_path) -> None:
+    fit(numbered(), "-t", "y", "--set", "tokens.fragments=largest", "--set", "tokens.stereo=ignore")
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert "- salts and mixtures: the fragment of most heavy atoms alone (`fragments: largest`)" in card
+    assert "- stereochemistry: stereoisomers are one molecule (`stereo: ignore`)" in card
+    assert (
+        "- isotopes: each is read as its element, deuterium as any other hydrogen (`isotopes: fold`)" in card
+    )
+    assert "- longer than 1024 atoms: not used in training, an error of that row in prediction" in card
+
+
+def test_of_classes_the_most_frequent_label_is_used_and_ties_are_left_out(fit) -> None:
+    rows = "CCO,0\nOCC,1\nC(O)C,1\nCCN,0\nNCC,1\n"
+    done = fit(
+        "smiles,y\n" + rows + labelled(["0", "1"]).partition("\n")[2], "-t", "y", "--duplicates", "mean"
+    )
+    assert done.code == 0
+    assert [line for line in done.told if line.startswith(("dropped: ", "duplicates: "))] == [
+        "duplicates: mean: 2 rows went into the first of the same input",
+        "dropped: line 5: no label is the most frequent in lines 5, 6",
+        "dropped: line 6: no label is the most frequent in lines 5, 6",
+    ]
+
+
 def test_the_choice_of_stereochemistry_lives_in_the_model(gia, fit, write) -> None:
     fit(numbered(), "-t", "y", "--set", "tokens.stereo=ignore")
     out = gia("predict", "new", write("smiles\nC[C@@H](N)C(=O)O\nC[C@H](N)C(=O)O\n")).rows
@@ -142,6 +173,15 @@ def test_long_molecules_are_read_whole_or_refused_or_cut_on_request(gia, write, 
     assert done.code == 0
     assert done.rows[0]["status"] == "ok"
     assert "only the first 1024 of 1100" in done.rows[0]["reason"]
+
+
+def test_a_peptide_of_some_hundred_atoms_is_read_whole(gia, write, molecules) -> None:
+    """RDKit writes it as one molecule; batches are made by size, so the small one beside it does not change."""
+    peptides = [Chem.MolFromSequence("ACDEFGHIKLMNPQRSTVWY" * 3 + last) for last in "AG"]
+    assert min(peptide.GetNumAtoms() for peptide in peptides) > 400
+    first, other, small = predictions(gia, molecules, write, [*map(Chem.MolToSmiles, peptides), "CCO"])
+    assert first != other, "the last residue counts"
+    assert [small] == predictions(gia, molecules, write, ["CCO"])
 
 
 def test_training_says_how_to_allow_longer_inputs(fit) -> None:

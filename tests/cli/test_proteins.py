@@ -41,6 +41,12 @@ def test_lower_case_is_read_as_upper_case_and_counted(gia, write, proteins) -> N
     [
         ("MKJLA", "ok", "J read as I or L at position 3"),
         ("MKULA", "ok", "U read as C at position 3"),
+        ("MKOLA", "ok", "O read as K at position 3"),
+        (
+            "BZMKX",
+            "ok",
+            "B read as D or N at position 1; Z read as E or Q at position 2; X read as any residue at",
+        ),
         ("MRFNVS*", "ok", "final * (stop) left out"),
         ("ATGAAAACC" * 7, "ok", "looks like DNA or RNA, not protein"),
         ("MKT0A", "error", "unknown letter '0' at position 4"),
@@ -55,6 +61,37 @@ def test_letters_beyond_the_twenty_by_one_policy(gia, write, proteins, sequence,
     assert (done.rows[0]["status"], done.rows[1]["status"]) == (status, "ok")
     assert reason in done.rows[0]["reason"]
     assert done.rows[1]["description"] == "some protein"
+
+
+def test_how_sequences_are_read_is_chosen_at_training_and_stands_in_the_card(
+    gia, fit, write, tmp_path
+) -> None:
+    rows = "sequence,y\n" + "".join(f"{peptide},{i}.5\n" for i, peptide in enumerate(PEPTIDES))
+    fit(rows, "-t", "y", "--set", "tokens.gaps=drop", "--set", "tokens.unknown=error")
+    out = gia("predict", "new", write(">a\nMYL--KIKN\n>b\nMYLKIKN\n>c\nMKJ\n", "a.fasta")).rows
+    assert [row["status"] for row in out] == ["ok", "ok", "error"]
+    assert out[0]["y_pred"] == out[1]["y_pred"]
+    assert out[0]["reason"] == "gaps left out at positions 4, 5"
+    assert out[2]["reason"].startswith("non-standard letter 'J' at position 3")
+    card = (tmp_path / "new" / "README.md").read_text()
+    assert "- letters J, U, O, B, Z, X: the sequence is refused (`unknown: error`)" in card
+    assert "- alignment gaps - and .: left out; labels and vectors of residues keep the places" in card
+    assert "- longer than 1024 residues: not used in training, an error of that row in prediction" in card
+
+
+def test_special_letters_and_dna_are_found_before_any_work(gia, write) -> None:
+    records = ">a\nMKJLA\n>b\nMYL--KIKN\n>c\n" + "ATGAAAACC" * 7 + "\n>d\nMKT0A\n>e\nM*VGK*\n>f\nMKU*\n"
+    done = gia("validate", write(records, "a.fasta"))
+    assert done.code == 1
+    assert "! 3 of 6 rows cannot be used" in done.out
+    assert "  line 7 (d): unknown letter '0' at position 4" in done.out
+    assert "! 1 row looks like DNA or RNA, not protein" in done.out
+    assert "letters beyond the 20 residues: J 1, U 1" in done.out
+
+
+def test_an_empty_fasta_file_is_one_error(gia, write, proteins) -> None:
+    for command in (("predict", proteins), ("embed", proteins), ("validate",)):
+        assert gia(*command, write("", "a.fasta")).error == "a.fasta: the file is empty"
 
 
 def test_ids_may_repeat_and_both_records_come_back(gia, write, proteins) -> None:

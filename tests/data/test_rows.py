@@ -12,7 +12,6 @@ from gia_science.data.rows import (
     BadRow,
     Columns,
     Row,
-    find_duplicates,
     identity_hash,
     read_row,
     read_rows,
@@ -107,37 +106,6 @@ def test_missing_labels_of_residues_are_as_many_as_the_residues() -> None:
     row = residues(" MKT ", "")
     assert isinstance(row, Row)
     assert np.isnan(row.target).tolist() == [True] * 3
-
-
-def test_duplicates_are_found_by_identity_and_numbers() -> None:
-    rows, _ = read(
-        ("CCO", "300", "1"),  # line 2
-        ("OCC", "300", "2"),
-        ("OCC", "310", "5"),  # other conditions: another thing
-        ("C", "", "1"),
-        ("[CH4]", "NA", "1"),
-        ("N", "1", ""),
-        ("N", "1", "3"),
-    )
-    found = find_duplicates(rows)
-    assert found.rows == 3
-    assert found.conflicts == ((2, 3),)
-
-
-def test_nothing_repeats_in_distinct_rows() -> None:
-    found = find_duplicates(read(("C", "1", "1"), ("N", "1", "1"))[0])
-    assert (found.rows, found.conflicts) == (0, ())
-    assert find_duplicates([]).rows == 0
-
-
-def test_a_conflict_in_one_of_several_targets_is_a_conflict() -> None:
-    reading = SMILES.read("C")
-    rows = [
-        Row(line, None, reading, np.zeros(0), np.array(target))
-        for line, target in enumerate([[1.0, np.nan], [1.0, 2.0], [1.0, 3.0]])
-    ]
-    assert find_duplicates(rows[:2]).conflicts == ()
-    assert find_duplicates(rows).conflicts == ((0, 1, 2),)
 
 
 def test_a_missing_column_is_named_with_the_nearest_one() -> None:

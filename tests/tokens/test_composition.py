@@ -87,10 +87,12 @@ def test_notes_reach_the_reading():
 
 def test_options_are_in_force_plain_and_closed():
     strict = CompositionTokenizer(CompositionOptions(hydrates="refuse"))
-    assert strict.options == {"hydrates": "refuse"}
+    assert strict.options == {"hydrates": "refuse", "isotopes": "fold"}
     with pytest.raises(UnreadableInputError, match="hydrates"):
         strict.read("CuSO4.5H2O")
     assert TOKENIZER.read("CuSO4.5H2O").length == 4
+    with pytest.raises(UnreadableInputError, match="isotopes are refused by an option: got D"):
+        CompositionTokenizer(CompositionOptions(isotopes="refuse")).read("HDO")
     with pytest.raises(ValidationError):
         CompositionOptions.model_validate({"hydrate": "read"})
 

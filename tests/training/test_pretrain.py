@@ -192,6 +192,7 @@ def test_neither_kind_of_folder_passes_for_the_other(
         ({"network.attention.edge_kinds": 5}, "known edges would give hidden tokens away"),
         ({"network.attention.causal": True}, "goes with objective: causal"),
         ({"data.columns": ["T"]}, "pretraining reads the input column only"),
+        ({"data.duplicates": "mean"}, "pretraining has no targets that could differ"),
     ],
 )
 def test_a_wrong_setting_is_named(settings: dict[str, Any], message: str) -> None:

@@ -155,7 +155,9 @@ def test_the_report_has_a_figure_and_the_evaluated_rows(lengths: Path, recipe: B
     assert len(lines) == 3
     card = (tmp_path / "model" / "README.md").read_text()
     assert "random forest on Morgan bits" in card
-    assert "isotopes: `fold`" in card
+    assert (
+        "- isotopes: each is read as its element, deuterium as any other hydrogen (`isotopes: fold`)" in card
+    )
 
 
 def test_labels_of_residues_are_for_proteins_only(table: Write, recipe: Build) -> None:

@@ -1,0 +1,63 @@
+"""``gia validate``: what is wrong with a file, before any training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def validate(
+    data: Annotated[str, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")],
+    target: Annotated[
+        list[str] | None, typer.Option("--target", "-t", help="Target column; repeat it for several.")
+    ] = None,
+    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
+    domain: Annotated[str | None, typer.Option(help="protein, smiles or composition.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="regression, binary, multilabel, multiclass or per_token.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", help="Numeric column to use beside the input.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Model folder: hold the file against how this model reads.")
+    ] = None,
+    max_length: Annotated[
+        int | None, typer.Option(min=1, help="Longest input, in residues, atoms or elements (default: 1024).")
+    ] = None,
+    header: Annotated[
+        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
+    ] = True,
+    format: Annotated[str, typer.Option(help="Of the report: text or json.")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Say what in a file would lose rows or flatter scores, and which command to run next.
+
+    gia validate measured.csv --target logS
+
+    The exit code is 0 when nothing is wrong, 1 when something is, 2 when the file cannot be read at all.
+    """
+    from gia_science.cli.output import check_choice
+    from gia_science.evaluation.validation import validate as inspect
+
+    check_choice("--format", format, ("text", "json"))
+    report = inspect(
+        data,
+        target=target,
+        input=input,
+        domain=domain,
+        kind=kind,
+        columns=column or (),
+        model=model,
+        max_length=max_length,
+        header=header,
+    )
+    if as_json or format == "json":
+        typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        typer.echo(str(report))
+    if not report.ok:
+        raise typer.Exit(1)
