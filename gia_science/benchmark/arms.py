@@ -30,9 +30,9 @@ class Arm:
     about: str
     options: Mapping[str, Any]
 
-    def attention(self, *, causal: bool) -> AttentionConfig:
-        """Attention of this arm."""
-        return AttentionConfig(**self.options, causal=causal)
+    def attention(self, given: AttentionConfig) -> AttentionConfig:
+        """Attention of this arm, in all else as given."""
+        return AttentionConfig(**{**given.model_dump(exclude_unset=True), **self.options})
 
 
 ARMS = (

@@ -53,6 +53,8 @@ class Experiment:
         The budget, the same for all arms; it never stops early.
     width : int
         Width d of the hidden states.
+    attention : AttentionConfig
+        What all arms have in common.
     build : callable
         From an attention and an expansion of the feed-forward to a network; expansion None is the recipe's.
     data : callable
@@ -67,7 +69,7 @@ class Experiment:
     greater_is_better: bool
     optimizer: OptimizerRecipe
     width: int
-    causal: bool
+    attention: AttentionConfig
     build: Callable[[AttentionConfig, float | None], Network]
     data: Callable[[], BatchedData]
     score: Callable[[Any, Part], float]
@@ -113,7 +115,7 @@ def _language(corpus: Corpus) -> Experiment:
         greater_is_better=False,
         optimizer=recipe.training,
         width=config.width,
-        causal=True,
+        attention=recipe.network.attention,
         build=lambda attention, expansion: LanguageNetwork(
             LanguageConfig.model_validate(_changed(config, with_delta(attention, lengths), expansion))
         ),
@@ -134,7 +136,7 @@ def _property(name: str, prepared: Prepared, encoded: Encoded) -> Experiment:
         greater_is_better=metric.greater_is_better,
         optimizer=recipe.training,
         width=config.width,
-        causal=False,
+        attention=recipe.network.attention,
         build=lambda attention, expansion: PropertyNetwork(
             NetworkConfig.model_validate(_changed(config, with_delta(attention, lengths), expansion))
         ),

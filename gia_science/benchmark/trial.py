@@ -94,11 +94,11 @@ class TrainingLoss(Callback):
 
 def expansions(item: Experiment, arms: Sequence[Arm]) -> dict[str, float | None]:
     """Expansion of the feed-forward of each arm, such that all are as large as the first."""
-    first = arms[0].attention(causal=item.causal)
+    first = arms[0].attention(item.attention)
     wanted = item.parameters(first, None)
     matched: dict[str, float | None] = {arms[0].name: None}
     for arm in arms[1:]:
-        parameters = partial(item.parameters, arm.attention(causal=item.causal))
+        parameters = partial(item.parameters, arm.attention(item.attention))
         matched[arm.name] = matched_expansion(parameters, wanted=wanted, width=item.width)
     return matched
 
@@ -111,7 +111,7 @@ def run_trial(item: Experiment, arm: Arm, *, expansion: float | None) -> Trial:
     TrainingError
         When a loss is no longer finite.
     """
-    attention = arm.attention(causal=item.causal)
+    attention = arm.attention(item.attention)
     data = item.data()
     watched = TrainingLoss(data.fixed_batches(rows=WATCHED_ROWS, seed=item.seed))
     fitted = fit_network(
@@ -151,7 +151,7 @@ def step_times(
     """
     batches = list(islice(item.data().train_dataloader(), 3))
     networks = {
-        arm.name: item.build(arm.attention(causal=item.causal), expansion[arm.name]).train() for arm in arms
+        arm.name: item.build(arm.attention(item.attention), expansion[arm.name]).train() for arm in arms
     }
     optimizers = {name: torch.optim.AdamW(network.parameters()) for name, network in networks.items()}
     times: dict[str, list[float]] = {arm.name: [] for arm in arms}
