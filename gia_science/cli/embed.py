@@ -7,16 +7,18 @@ from typing import Annotated
 
 import typer
 
+from gia_science.cli.output import FORMATS, TABLES
 from gia_science.cli.predict import LONG_HELP
 
 
 def embed(
     model: Annotated[Path, typer.Argument(help="Model folder.")],
-    data: Annotated[str, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")],
+    data: Annotated[str, typer.Argument(help=TABLES)],
     out: Annotated[
         str, typer.Option("--out", "-o", help="Parquet, CSV, TSV or NPZ file; - for CSV on stdout.")
     ] = "-",
     input: Annotated[str | None, typer.Option(help="Input column.")] = None,
+    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
     header: Annotated[
         bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
     ] = True,
@@ -40,7 +42,7 @@ def embed(
     refuse_overwrite(out, [data])
     check_embedding_target(out)
     loaded = Model.load(model)
-    table = open_table(data, header=header)
+    table = open_table(data, header=header, format=format)
     rows, vectors = [], []
     tally = Tally("embedded")
     for outcome in tally.watch(loaded.embedding_outcomes(table, input=input, truncate=truncate)):

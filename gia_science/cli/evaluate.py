@@ -9,11 +9,14 @@ from typing import Annotated
 
 import typer
 
+from gia_science.cli.output import FORMATS, TABLES
+
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="Model folder.")],
-    data: Annotated[str, typer.Argument(help="Table with the input and the measured targets.")],
+    data: Annotated[str, typer.Argument(help=f"Table with the input and the measured targets: {TABLES}")],
     input: Annotated[str | None, typer.Option(help="Input column.")] = None,
+    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
     header: Annotated[
         bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
     ] = True,
@@ -39,7 +42,7 @@ def evaluate(
     if out is not None:
         refuse_overwrite(out, [data])
     loaded = Model.load(model)
-    table = open_table(data, header=header)
+    table = open_table(data, header=header, format=format)
     with atomic_file(out) if out is not None else nullcontext() as stream:
         evaluation = loaded.evaluate(table, input=input, baseline=baseline, jobs=jobs)
         if stream is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gia_science.cli.output import FORMATS
 from gia_science.cli.predict import LONG_HELP
 from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where
 
@@ -24,12 +25,14 @@ def graph(
     text: Annotated[str | None, typer.Argument(help="A sequence, SMILES or formula.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = Path("graph"),
     file: Annotated[
-        str | None, typer.Option(help="Read a row of a CSV, TSV, FASTA or Parquet file instead of a text.")
+        str | None,
+        typer.Option(help="Read a row of a file of any type that gia predict reads, instead of a text."),
     ] = None,
     line: Annotated[
         int | None, typer.Option(min=1, help="Line on which the row starts; the header is line 1.")
     ] = None,
     input: Annotated[str | None, typer.Option(help="Input column of the file.")] = None,
+    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
     header: Annotated[
         bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
     ] = True,
@@ -68,7 +71,9 @@ def graph(
         assert text is not None
         found = _of_text(loaded, text, truncate=truncate)
     else:
-        found = _of_row(loaded, open_table(file, header=header), line, input=input, truncate=truncate)
+        found = _of_row(
+            loaded, open_table(file, header=header, format=format), line, input=input, truncate=truncate
+        )
     written = found.write(
         out, member=member, layer=layer, head=head, threshold=threshold, overwrite=overwrite
     )

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from gia_science.evaluation.report import Evaluation
     from gia_science.prediction.outcomes import Outcome
 
+TABLES = "CSV, TSV, FASTA, SMI, SDF, CIF or Parquet file, plain or gzip; - for stdin."
+FORMATS = (
+    "Format of the file where its name and content do not tell: csv, tsv, fasta, smi, sdf, cif, parquet."
+)
+"""Help texts that commands share."""
+
 SHOWN = 10
 """Most rows that are named one by one in the last lines of a command."""
 

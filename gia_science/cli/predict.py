@@ -7,14 +7,17 @@ from typing import Annotated
 
 import typer
 
+from gia_science.cli.output import FORMATS, TABLES
+
 LONG_HELP = "error: refuse inputs longer than the model allows. truncate: use their first part."
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model folder.")],
-    data: Annotated[str, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")],
+    data: Annotated[str, typer.Argument(help=TABLES)],
     out: Annotated[str, typer.Option("--out", "-o", help="CSV, TSV or Parquet file; - for stdout.")] = "-",
     input: Annotated[str | None, typer.Option(help="Input column.")] = None,
+    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
     header: Annotated[
         bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
     ] = True,
@@ -37,7 +40,7 @@ def predict(
     use_threads(threads)
     refuse_overwrite(out, [data])
     loaded = Model.load(model)
-    table = open_table(data, header=header)
+    table = open_table(data, header=header, format=format)
     columns = output_columns(table.header, prediction_columns(loaded.targets))
     cells = prediction_cells(loaded.targets)
     added = zip(columns[len(table.header) :], numeric_columns(loaded.targets), strict=True)

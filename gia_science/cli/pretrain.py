@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gia_science.cli.output import FORMATS, TABLES
+
 
 def pretrain(
-    data: Annotated[
-        str | None, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")
-    ] = None,
+    data: Annotated[str | None, typer.Argument(help=TABLES)] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write the network to.")] = Path(
         "pretrained"
     ),
@@ -29,6 +29,7 @@ def pretrain(
         str | None,
         typer.Option(help="stop (default): list rows that cannot be used and stop. drop: list and go on."),
     ] = None,
+    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
     header: Annotated[
         bool | None,
         typer.Option("--header/--no-header", help="Whether the first line names the columns (default: yes)."),
@@ -60,6 +61,7 @@ def pretrain(
         "data.domain": domain,
         "data.bad_rows": bad_rows,
         "data.header": header,
+        "data.format": format,
         "objective": objective,
         "seed": seed,
     }

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gia_science.cli.output import FORMATS, TABLES
+
 
 def train(
-    data: Annotated[
-        str | None, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")
-    ] = None,
+    data: Annotated[str | None, typer.Argument(help=TABLES)] = None,
     target: Annotated[
         list[str] | None, typer.Option("--target", "-t", help="Target column; repeat it for several.")
     ] = None,
@@ -46,6 +46,7 @@ def train(
             "whose targets differ; error stops at them."
         ),
     ] = None,
+    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
     header: Annotated[
         bool | None,
         typer.Option("--header/--no-header", help="Whether the first line names the columns (default: yes)."),
@@ -85,6 +86,7 @@ def train(
         "data.bad_rows": bad_rows,
         "data.duplicates": duplicates,
         "data.header": header,
+        "data.format": format,
         "baseline": baseline,
         "seed": seed,
     }
@@ -117,7 +119,7 @@ def _check_asked(task: str | None, changes: Mapping[str, Any]) -> None:
         )
     if file is None or "target.names" in changes:
         return
-    table = open_table(file, header=changes.get("data.header", True))
+    table = open_table(file, header=changes.get("data.header", True), format=changes.get("data.format"))
     hint = f"say it with --target; there are: {', '.join(table.columns)}"
     if table.format == "fasta":
         hint = "a FASTA file holds no measurements: train on a table with a sequence and a target column"

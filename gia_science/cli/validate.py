@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from gia_science.cli.output import FORMATS, TABLES
+
 
 def validate(
-    data: Annotated[str, typer.Argument(help="CSV, TSV, FASTA or Parquet file, plain or gzip; - for stdin.")],
+    data: Annotated[str, typer.Argument(help=TABLES)],
     target: Annotated[
         list[str] | None, typer.Option("--target", "-t", help="Target column; repeat it for several.")
     ] = None,
@@ -31,8 +33,10 @@ def validate(
     header: Annotated[
         bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
     ] = True,
-    format: Annotated[str, typer.Option(help="Of the report: text or json.")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON, with all rows in it.")
+    ] = False,
 ) -> None:
     """Say what in a file would lose rows or flatter scores, and which command to run next.
 
@@ -40,10 +44,8 @@ def validate(
 
     The exit code is 0 when nothing is wrong, 1 when something is, 2 when the file cannot be read at all.
     """
-    from gia_science.cli.output import check_choice
     from gia_science.evaluation.validation import validate as inspect
 
-    check_choice("--format", format, ("text", "json"))
     report = inspect(
         data,
         target=target,
@@ -54,8 +56,9 @@ def validate(
         model=model,
         max_length=max_length,
         header=header,
+        format=format,
     )
-    if as_json or format == "json":
+    if as_json:
         typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False))
     else:
         typer.echo(str(report))

@@ -116,6 +116,11 @@ class ByteSource:
         self.plain_path = None
         self.head = self._rest.read(HEAD_BYTES)
 
+    @property
+    def reopens(self) -> bool:
+        """Whether the bytes can be read more than once: those of a regular file can."""
+        return self._path is not None
+
     def open(self) -> BinaryIO:
         """All bytes from the start; the caller closes the stream.
 

@@ -10,14 +10,15 @@ from typing import Literal
 import numpy as np
 
 from gia_science.catalog import suggestion
+from gia_science.data.objects import object_text
 from gia_science.errors import TableError, Where
 
-Format = Literal["csv", "tsv", "fasta", "parquet", "memory"]
+Format = Literal["csv", "tsv", "fasta", "smi", "sdf", "cif", "parquet", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One row of a table, or one record of a FASTA file.
+    """One row of a table, or one record of a FASTA, SMILES, SDF or CIF file.
 
     Parameters
     ----------
@@ -25,10 +26,12 @@ class Record:
         Name of the source as the user gave it.
     line : int
         Line on which the record starts, counted from 1 with the header as line 1; for FASTA the line of
-        ``>``. Parquet files and data frames have no lines: there it is the row number plus one, as if the
-        header stood on line 1. In a list of texts it is the position, counted from 1.
+        ``>``, for SDF and CIF the first line of the record. Parquet files and data frames have no lines: there
+        it is the row number plus one, as if the header stood on line 1. In a list of texts it is the position,
+        counted from 1.
     id : str or None
-        First word of a FASTA header, cell of the id column, label of a data frame's index; None without one.
+        First word of a FASTA header, name in a SMILES, SDF or CIF file, cell of the id column, label of a data
+        frame's index; None without one.
     cells : tuple of str
         Text of each column, in the order of the table's columns and just as it was read.
     problem : str or None
@@ -61,7 +64,7 @@ class Table:
         Read while iterated. A file can be iterated again, standard input cannot.
     source : str
         Name as the user gave it; ``<stdin>`` for standard input.
-    format : {"csv", "tsv", "fasta", "parquet", "memory"}
+    format : {"csv", "tsv", "fasta", "smi", "sdf", "cif", "parquet", "memory"}
         How it was read.
     header : tuple of str
         The names as they were written, to be written again.
@@ -162,17 +165,23 @@ def id_position(columns: Sequence[str], id_column: str | None, *, source: str) -
     return Table(tuple(columns), (), source, "memory", ()).position(id_column)
 
 
+def is_missing_value(value: object) -> bool:
+    """Whether a value of a list or a data frame is None, NaN, NA or NaT."""
+    # pandas.NA and NaT are known by name: importing pandas only for them would slow every command down.
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
 def cell_text(value: object) -> str:
     """A value as text: floats in the shortest form that reads back equal, missing values as empty text.
 
-    A pymatgen Composition is written as its elements and amounts, without oxidation states.
+    Molecules, sequences, compositions and structures are written as `object_text` does; one that cannot be
+    written is an empty cell.
     """
-    # pandas.NA and NaT are known by name: importing pandas only for them would slow every command down.
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+    if is_missing_value(value):
         return ""
-    if isinstance(value, float | np.floating) and np.isnan(value):
-        return ""
-    amounts = getattr(value, "get_el_amt_dict", None)
-    if amounts is not None:
-        return "".join(f"{symbol}{amount:.12g}" for symbol, amount in amounts().items())
-    return str(value)
+    if isinstance(value, str | float):
+        return str(value)
+    known = object_text(value)
+    return str(value) if known is None else known.text

@@ -28,7 +28,10 @@ class DataSource(Strict):
     """What was measured, and which columns of it are used."""
 
     dataset: str | None = Field(default=None, description="Name of a dataset card, instead of a file.")
-    file: str | None = Field(default=None, description="Path of a CSV, TSV, FASTA or Parquet file.")
+    file: str | None = Field(
+        default=None, description="Path of a table: CSV, TSV, FASTA, SMI, SDF, CIF or Parquet."
+    )
+    format: str | None = Field(default=None, description="Format of the file; recognised where not given.")
     header: bool = Field(default=True, description="Whether the first line names the columns.")
     input: str | None = Field(default=None, description="Input column; recognised by name where not given.")
     domain: str | None = Field(
@@ -66,7 +69,7 @@ def open_source(source: DataSource) -> LoadedTable:
         return dataset_table(source.dataset)
     if source.file is None:
         raise RecipeError("no data", hint="name a dataset or a file")
-    return read_table(source.file, header=source.header)
+    return read_table(source.file, header=source.header, format=source.format)
 
 
 def dataset_table(name: str) -> LoadedTable:
@@ -115,6 +118,8 @@ def resolve_input(
         return input, domain or _domain(table, input, texts)
     if table.format == "fasta":
         return "sequence", domain or "protein"
+    if table.format == "sdf" and domain in (None, "smiles"):
+        return "smiles", "smiles"
     guessed = guess_column(table.columns, domain=domain)
     if guessed is not None:
         return guessed[0], domain or _domain(table, guessed[0], texts)

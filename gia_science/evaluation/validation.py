@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from gia_science.catalog import suggestion
 from gia_science.data.inference import infer_targets
+from gia_science.data.inputs import as_table
 from gia_science.data.record import Record, Table, id_position
 from gia_science.data.rows import MAX_LENGTH, Columns
 from gia_science.data.source import only_column, refuse_two_uses, resolve_input
-from gia_science.data.table import open_table, table_from_frame, table_from_texts
 from gia_science.data.targets import Targets, TaskKind
 from gia_science.errors import RecipeError
 from gia_science.evaluation.columns import ColumnSummary, summarise
@@ -25,8 +25,7 @@ from gia_science.tokens.domain import DOMAINS, guess_column, make_tokenizer, rea
 from gia_science.tokens.tokenizer import DomainTokenizer
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from gia_science.data.inputs import Data
     from gia_science.model.folder import SavedModel
 
 __all__ = ["ValidationReport", "validate"]
@@ -51,7 +50,7 @@ class Request:
 
 
 def validate(
-    data: str | Path | Iterable[str] | pd.DataFrame | Table,
+    data: Data,
     *,
     target: str | Sequence[str] | None = None,
     input: str | None = None,
@@ -61,6 +60,7 @@ def validate(
     model: str | Path | None = None,
     max_length: int | None = None,
     header: bool = True,
+    format: str | None = None,
 ) -> ValidationReport:
     """Find what in a table would lose rows or flatter scores.
 
@@ -83,6 +83,8 @@ def validate(
         Longest input, in residues, atoms or elements; 1,024 where nothing says otherwise.
     header : bool, default True
         Whether the first row of a file names the columns.
+    format : str, optional
+        Format of a file; recognised by default.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def validate(
     GiaError
         When the table as a whole cannot be read, or a column or domain is not clear.
     """
-    table = _table(data, header=header)
+    table = as_table(data, header=header, format=format)
     saved = _load(model)
     request = Request(
         file=str(data) if isinstance(data, str | Path) else None,
@@ -108,16 +110,6 @@ def validate(
         header=header,
     )
     return _validate(table, _with_model(request, table, saved), saved)
-
-
-def _table(data: str | Path | Iterable[str] | pd.DataFrame | Table, *, header: bool) -> Table:
-    if isinstance(data, Table):
-        return data
-    if isinstance(data, str | Path):
-        return open_table(data, header=header)
-    if hasattr(data, "columns"):
-        return table_from_frame(cast("pd.DataFrame", data))
-    return table_from_texts(data, column="input")
 
 
 def _load(model: str | Path | None) -> SavedModel | None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gia_science.data.inputs import as_table
 from gia_science.data.record import Record, Table, cell_text
 from gia_science.data.rows import BadRow, Columns, identity_hash, read_row, read_rows
 from gia_science.data.source import resolve_input
-from gia_science.data.table import open_table, table_from_frame, table_from_texts
 from gia_science.data.targets import Targets
 from gia_science.data.writer import output_columns
-from gia_science.errors import EvaluationError, TableError, UnreadableInputError, Where
+from gia_science.errors import EvaluationError, UnreadableInputError, Where
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.folder import SavedModel, load_model, save_model
 from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
@@ -28,7 +27,7 @@ from gia_science.prediction.outcomes import Outcome, outcomes
 if TYPE_CHECKING:
     import pandas as pd
 
-    Data: TypeAlias = str | Path | Iterable[str] | "pd.Series[Any]" | pd.DataFrame | Table
+    from gia_science.data.inputs import Data
 
 FloatArray = npt.NDArray[np.float64]
 logger = logging.getLogger("gia_science")
@@ -83,8 +82,8 @@ class Model:
 
         Parameters
         ----------
-        data : path, list of str, Series, DataFrame or Table
-            Inputs; a table may hold any other columns.
+        data : path, list, Series, DataFrame or Table
+            Inputs, as texts or as objects of RDKit, Biopython or pymatgen; a table may hold any other columns.
         input : str, optional
             Input column; by default the one of the training data, or the one that names itself.
         truncate : bool, default False
@@ -263,7 +262,10 @@ class Model:
 
     def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:
         trained = self.saved.data.input
-        wanted = trained if input is None and trained in table.columns else input
+        # An SDF file may hold a field of that name; its molecules are the input all the same.
+        molecules = table.format == "sdf" and self.domain == "smiles"
+        named = trained in table.columns and not molecules
+        wanted = trained if input is None and named else input
         column, _ = resolve_input(table, input=wanted, domain=self.domain)
         return Columns.find(
             table, input=column, numbers=self.saved.featurizer.source.columns, targets=targets
@@ -281,30 +283,3 @@ class Model:
         if seen:
             notes.append(f"{seen} of {len(identities)} rows were in the training data: the scores flatter")
         return notes
-
-
-def as_table(data: Data) -> Table:
-    """A table from whatever a user holds.
-
-    Raises
-    ------
-    TableError
-        For a bare sequence, SMILES or formula where a file or a list is expected, or values that are no text.
-    """
-    if isinstance(data, Table):
-        return data
-    # `Path.exists` raises for a text that is too long for a name, as a sequence may be.
-    if isinstance(data, str) and data != "-" and not os.path.exists(data):  # noqa: PTH110
-        shown = data if len(data) <= 80 else data[:80] + "..."
-        raise TableError("no such file", got=repr(shown), hint="a single input goes in a list, as in [text]")
-    if isinstance(data, str | Path):
-        return open_table(data)
-    if hasattr(data, "columns"):
-        return table_from_frame(cast("pd.DataFrame", data))
-    if isinstance(data, Mapping) or not isinstance(data, Iterable):
-        raise TableError(
-            "cannot read inputs from this",
-            got=type(data).__name__,
-            expected="a path, a list of texts, a Series or a DataFrame",
-        )
-    return table_from_texts(data, column=str(getattr(data, "name", None) or "input"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
@@ -21,6 +20,7 @@ from gia_science.tokens.atoms import (
     atom_features,
     bonds,
 )
+from gia_science.tokens.rdkit_log import error_log
 from gia_science.tokens.stream import IntArray, Reading, TokenStream
 from gia_science.tokens.vocabulary import Vocabulary
 
@@ -30,9 +30,8 @@ MAX_CHARACTERS: Final = 5000
 _BARE_ATOMS: Final = frozenset(["B", "C", "N", "O", "P", "S", "F", "Cl", "Br", "I", "*", *"bcnops"])
 _STEREO_MARK: Final = re.compile(r"[@/\\]")
 _ISOTOPE_MARK: Final = re.compile(r"\[[0-9]")
-_TIMESTAMP: Final = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
+_EXTENSION: Final = re.compile(r"\|[^|]*\|")
 _CANONICAL_ROUNDS: Final = 8
-_PARSE_LOCK: Final = threading.Lock()
 
 
 class SmilesOptions(BaseModel):
@@ -94,7 +93,9 @@ class SmilesTokenizer:
         Parameters
         ----------
         text : str
-            A SMILES of at most `MAX_CHARACTERS` characters; surrounding blanks do not count.
+            A SMILES of at most `MAX_CHARACTERS` characters; surrounding blanks do not count. Of a CXSMILES
+            extension (``|...|`` after a blank) what the canonical SMILES can say is kept, such as radicals;
+            labels, coordinates and groups of stereo centres are not.
 
         Returns
         -------
@@ -115,6 +116,8 @@ class SmilesTokenizer:
             identity, mol = _canonical(mol)
         if "*" in identity:
             notes.append("holds a wildcard atom (*)")
+        if "|" in given:
+            notes.append("labels, coordinates and stereo groups of the CXSMILES extension left out")
         return Reading(identity, mol, mol.GetNumAtoms(), tuple(notes))
 
     def encode(self, reading: Reading[Chem.Mol]) -> TokenStream:
@@ -180,14 +183,15 @@ class SmilesTokenizer:
 def _check_text(given: str) -> None:
     if not given:
         raise UnreadableInputError("empty SMILES")
-    if len(given.split()) > 1:
+    smiles, *rest = given.split(maxsplit=1)
+    if rest and not (_EXTENSION.fullmatch(rest[0]) and rest[0].isprintable()):
         raise UnreadableInputError(
             "blank inside the SMILES",
             got=repr(given[:80]),
-            hint="a name or extension after the SMILES belongs in a column of its own",
+            hint="a name after the SMILES belongs in a column of its own",
         )
     # A NUL would end the text early inside RDKit.
-    foreign = next((index for index, letter in enumerate(given) if not "!" <= letter <= "~"), None)
+    foreign = next((index for index, letter in enumerate(smiles) if not "!" <= letter <= "~"), None)
     if foreign is not None:
         raise UnreadableInputError(f"unknown character {given[foreign]!r} at position {foreign + 1}")
     if len(given) > MAX_CHARACTERS:
@@ -198,29 +202,14 @@ def _check_text(given: str) -> None:
 
 def _parse(smiles: str) -> Chem.Mol:
     """Sanitised molecule of a SMILES, or `UnreadableInputError` with what RDKit says against it."""
-    # Capturing redirects RDKit's one error log, so two threads must not do it at once. RDKit before 2026.03
-    # cannot capture; there the reason stays unknown.
-    capture = getattr(rdBase, "CaptureErrorLog", rdBase.BlockLogs)
-    with _PARSE_LOCK, capture() as log:
+    with error_log() as log:
         mol = Chem.MolFromSmiles(smiles)
     if mol is None:
-        raise UnreadableInputError(f"RDKit cannot read the SMILES: {_reason(getattr(log, 'messages', ''))}")
+        what = "SMILES" if log.messages or "|" not in smiles else "extension of the SMILES"
+        raise UnreadableInputError(f"RDKit cannot read the {what}: {log.reason}")
     if mol.GetNumAtoms() == 0:
         raise UnreadableInputError("SMILES without atoms", got=repr(smiles[:80]))
     return mol
-
-
-def _reason(messages: str) -> str:
-    """RDKit's reason in one line, without clock times, the echo of the input and the drawing of the place."""
-    prefix = "SMILES Parse Error: "
-    lines = _TIMESTAMP.sub("", messages).splitlines()
-    told = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)] or lines
-    kept = [
-        re.split(r" while parsing: | for input: ", line)[0].strip(" :")
-        for line in told
-        if not line.startswith("Failed parsing")
-    ]
-    return "; ".join(dict.fromkeys(line for line in kept if line)) or "no reason given"
 
 
 def _canonical(mol: Chem.Mol) -> tuple[str, Chem.Mol]:

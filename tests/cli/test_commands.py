@@ -23,8 +23,8 @@ from gia_science.training.recipe import Recipe
 SURFACE = {
     "train": {
         "data", "--target", "-t", "--out", "-o", "--task", "--from", "--input", "--domain", "--kind", "--column",
-        "--split", "--fold", "--bad-rows", "--duplicates", "--header", "--no-header", "--seed", "--set", "--baseline",
-        "--no-baseline", "--device", "--threads", "--overwrite",
+        "--split", "--fold", "--bad-rows", "--duplicates", "--format", "--header", "--no-header", "--seed", "--set",
+        "--baseline", "--no-baseline", "--device", "--threads", "--overwrite",
     },
     "validate": {
         "data", "--target", "-t", "--input", "--domain", "--kind", "--column", "--model", "--max-length", "--header",
@@ -32,19 +32,21 @@ SURFACE = {
     },
     "pretrain": {
         "data", "--out", "-o", "--objective", "--recipe", "--input", "--domain", "--split", "--fold", "--bad-rows",
-        "--header", "--no-header", "--seed", "--set", "--device", "--threads", "--overwrite",
+        "--format", "--header", "--no-header", "--seed", "--set", "--device", "--threads", "--overwrite",
     },
     "predict": {
-        "model", "data", "--out", "-o", "--input", "--header", "--no-header", "--long", "--threads",
+        "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--long", "--threads",
     },
-    "embed": {"model", "data", "--out", "-o", "--input", "--header", "--no-header", "--long", "--threads"},
+    "embed": {
+        "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--long", "--threads",
+    },
     "evaluate": {
-        "model", "data", "--out", "-o", "--input", "--header", "--no-header", "--baseline", "--no-baseline",
-        "--threads",
+        "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--baseline",
+        "--no-baseline", "--threads",
     },
     "graph": {
-        "model", "text", "--out", "-o", "--file", "--line", "--input", "--header", "--no-header", "--long",
-        "--member", "--layer", "--head", "--threshold", "--overwrite", "--threads",
+        "model", "text", "--out", "-o", "--file", "--line", "--input", "--format", "--header", "--no-header",
+        "--long", "--member", "--layer", "--head", "--threshold", "--overwrite", "--threads",
     },
     "datasets list": set(),
     "datasets show": {"name"},

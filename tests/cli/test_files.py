@@ -107,10 +107,11 @@ def test_gzip_and_fasta_are_told_by_their_content(gia, write, proteins, name) ->
     assert done.rows[0]["id"] == "a"
 
 
-@pytest.mark.parametrize("name", ["a.smi", "a.sdf", "a.json"])
+@pytest.mark.parametrize("name", ["a.mol2", "a.pdb", "a.json"])
 def test_types_that_are_not_read_are_named(gia, write, molecules, name) -> None:
     bad = gia("predict", molecules, write("CCO x\n", name))
-    assert f"files of type {name[1:]} are not read: expected CSV, TSV, FASTA or Parquet" in bad.error
+    told = f"files of type {name[1:]} are not read: expected CSV, TSV, FASTA, SMI, SDF, CIF or Parquet"
+    assert told in bad.error
 
 
 @pytest.mark.parametrize(

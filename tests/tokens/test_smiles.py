@@ -159,7 +159,9 @@ def test_refusals_carry_rdkits_own_reason(text: str, reason: str) -> None:
         ("", "empty SMILES"),
         (" \n", "empty SMILES"),
         ("CCO ethanol", "blank inside the SMILES"),
-        ("CCO |$_AV:1$|", "blank inside the SMILES"),
+        ("CCO |$_AV:1$| ethanol", "blank inside the SMILES"),
+        ("CCO |$_AV:1$", "blank inside the SMILES"),
+        ("CCO |rubbish|", "RDKit cannot read the extension of the SMILES"),
         ("not a molecule", "blank inside the SMILES"),
         ("Cé", "unknown character 'é' at position 2"),
         ("C\udc80", "unknown character .* at position 2"),
@@ -375,3 +377,11 @@ def test_encoding_leaves_the_molecule_as_it_was() -> None:
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(ValidationError):
         SmilesOptions(isotope="keep")  # type: ignore[call-arg] # the mistake under test
+
+
+def test_of_an_extension_what_a_smiles_can_say_is_kept_and_the_rest_left_out_with_a_note():
+    tokenizer = SmilesTokenizer()
+    labelled = tokenizer.read("CCO |$first atom;_AV:1;$|")
+    assert labelled.identity == "CCO"
+    assert any("extension" in note for note in labelled.notes)
+    assert tokenizer.read("CCO |^1:0|").identity == tokenizer.read("[CH2]CO").identity
