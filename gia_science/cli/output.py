@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gia_science.evaluation.report import Evaluation
     from gia_science.prediction.outcomes import Outcome
 
+ChoiceT = TypeVar("ChoiceT", bound=str)
 SHOWN = 10
 """Most rows that are named one by one in the last lines of a command."""
 
@@ -30,16 +31,17 @@ def use_threads(threads: int | None) -> int:
     return count
 
 
-def check_choice(option: str, value: str, allowed: Sequence[str]) -> str:
+def check_choice(option: str, value: str, allowed: Sequence[ChoiceT]) -> ChoiceT:
     """A value that is one of the allowed ones; anything else raises `RecipeError`."""
-    if value not in allowed:
-        raise RecipeError(
-            f"{option} is not valid",
-            got=repr(value),
-            expected=f"{', '.join(allowed[:-1])} or {allowed[-1]}",
-            hint=suggestion(value, allowed),
-        )
-    return value
+    for choice in allowed:
+        if choice == value:
+            return choice
+    raise RecipeError(
+        f"{option} is not valid",
+        got=repr(value),
+        expected=f"{', '.join(allowed[:-1])} or {allowed[-1]}",
+        hint=suggestion(value, allowed),
+    )
 
 
 def check_device(device: str) -> None:
