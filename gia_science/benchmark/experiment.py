@@ -17,7 +17,7 @@ from gia_science.model.config import BackboneConfig, LanguageConfig, NetworkConf
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.language import LanguageNetwork
-from gia_science.prediction.forward import predict_examples
+from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.training.api import start_recipe
 from gia_science.training.corpus import Corpus, prepare_corpus
 from gia_science.training.datamodule import BatchedData
@@ -163,9 +163,8 @@ def _perplexity(corpus: Corpus, network: LanguageNetwork, part: Part) -> float:
 
 def _metric(prepared: Prepared, encoded: Encoded, name: str, network: PropertyNetwork, part: Part) -> float:
     chosen, targets = getattr(prepared.split, part), encoded.targets
-    outputs = predict_examples(
-        PropertyEnsemble.of([network]), [encoded.examples[index] for index in chosen], kind=targets.kind
-    )
+    examples = [encoded.examples[index] for index in chosen]
+    outputs = all_computed(predict_examples(PropertyEnsemble.of([network]), examples, kind=targets.kind))
     truth = np.stack([prepared.rows[index].target for index in chosen])
     prediction = targets.decode(np.stack(outputs))
     scores = score_task(score_kind(targets), truth[:, 0], prediction[:, 0], resamples=0)

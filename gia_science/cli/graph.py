@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gia_science.cli.output import FORMATS
-from gia_science.cli.predict import LONG_HELP
 from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from gia_science.prediction.graph import TokenGraph
     from gia_science.prediction.model import Model
 
+_LONG_HELP = "error: refuse an input longer than the model allows. truncate: use its first part."
 _Index = Annotated[int | None, typer.Option(min=0, help="One only, counted from 0; by default all.")]
 
 
@@ -36,7 +36,7 @@ def graph(
     header: Annotated[
         bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
     ] = True,
-    long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
+    long: Annotated[str, typer.Option(help=_LONG_HELP)] = "error",
     member: _Index = None,
     layer: _Index = None,
     head: _Index = None,
@@ -59,7 +59,8 @@ def graph(
     from gia_science.prediction.graph import check_free
     from gia_science.prediction.model import Model
 
-    truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
+    choices: tuple[Literal["error", "truncate"], ...] = ("error", "truncate")
+    choice = check_choice("--long", long, choices)
     use_threads(threads)
     if (text is None) == (file is None) or (file is None) != (line is None):
         raise RecipeError(
@@ -69,10 +70,10 @@ def graph(
     loaded = Model.load(model)
     if file is None or line is None:
         assert text is not None
-        found = _of_text(loaded, text, truncate=truncate)
+        found = _of_text(loaded, text, long=choice)
     else:
         found = _of_row(
-            loaded, open_table(file, header=header, format=format), line, input=input, truncate=truncate
+            loaded, open_table(file, header=header, format=format), line, input=input, long=choice
         )
     written = found.write(
         out, member=member, layer=layer, head=head, threshold=threshold, overwrite=overwrite
@@ -88,16 +89,18 @@ def graph(
     typer.echo(f"{sizes} -> {out}", err=True)
 
 
-def _of_text(model: Model, text: str, *, truncate: bool) -> TokenGraph:
+def _of_text(model: Model, text: str, *, long: Literal["error", "truncate"]) -> TokenGraph:
     try:
-        return model.graph(text, truncate=truncate)
+        return model.graph(text, long=long)
     except UnreadableInputError as error:
         if os.path.exists(text):  # noqa: PTH110 - Path.exists raises for a text too long for a name
             error.hint = "a row of a file is read with --file and --line"
         raise
 
 
-def _of_row(model: Model, table: Table, line: int, *, input: str | None, truncate: bool) -> TokenGraph:
+def _of_row(
+    model: Model, table: Table, line: int, *, input: str | None, long: Literal["error", "truncate"]
+) -> TokenGraph:
     """Graph of the row that starts on a line."""
     # Lines only go up: what follows need not be read.
     record = next((record for record in table.records if record.line >= line), None)
@@ -107,7 +110,7 @@ def _of_row(model: Model, table: Table, line: int, *, input: str | None, truncat
         raise UnreadableInputError(record.problem, where=record.where)
     try:
         cells = dict(zip(table.columns, record.cells, strict=True))
-        return model.graph(cells, input=input, truncate=truncate)
+        return model.graph(cells, input=input, long=long)
     except (UnreadableInputError, TableError) as error:
         error.where = record.where
         raise

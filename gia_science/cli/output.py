@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -22,6 +22,7 @@ FORMATS = (
 )
 """Help texts that commands share."""
 
+ChoiceT = TypeVar("ChoiceT", bound=str)
 SHOWN = 10
 """Most rows that are named one by one in the last lines of a command."""
 
@@ -40,16 +41,17 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_choice(option: str, value: str, allowed: Sequence[str]) -> str:
+def check_choice(option: str, value: str, allowed: Sequence[ChoiceT]) -> ChoiceT:
     """A value that is one of the allowed ones; anything else raises `RecipeError`."""
-    if value not in allowed:
-        raise RecipeError(
-            f"{option} is not valid",
-            got=repr(value),
-            expected=f"{', '.join(allowed[:-1])} or {allowed[-1]}",
-            hint=suggestion(value, allowed),
-        )
-    return value
+    for choice in allowed:
+        if choice == value:
+            return choice
+    raise RecipeError(
+        f"{option} is not valid",
+        got=repr(value),
+        expected=f"{', '.join(allowed[:-1])} or {allowed[-1]}",
+        hint=suggestion(value, allowed),
+    )
 
 
 def check_device(device: str) -> None:

@@ -9,7 +9,10 @@ import typer
 
 from gia_science.cli.output import FORMATS, TABLES
 
-LONG_HELP = "error: refuse inputs longer than the model allows. truncate: use their first part."
+LONG_HELP = (
+    "error: refuse inputs longer than the model allows. truncate: use their first part. "
+    "window: read proteins in overlapping windows."
+)
 
 
 def predict(
@@ -35,17 +38,18 @@ def predict(
     from gia_science.data.writer import TableWriter, output_columns, refuse_overwrite
     from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
     from gia_science.prediction.model import Model
+    from gia_science.tokens.long import CHOICES
 
-    truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
+    choice = check_choice("--long", long, CHOICES)
     use_threads(threads)
     refuse_overwrite(out, [data])
     loaded = Model.load(model)
     table = open_table(data, header=header, format=format)
-    columns = output_columns(table.header, prediction_columns(loaded.targets))
-    cells = prediction_cells(loaded.targets)
-    added = zip(columns[len(table.header) :], numeric_columns(loaded.targets), strict=True)
+    columns = output_columns(table.header, prediction_columns(loaded.targets, long=choice))
+    cells = prediction_cells(loaded.targets, long=choice)
+    added = zip(columns[len(table.header) :], numeric_columns(loaded.targets, long=choice), strict=True)
     numeric = [name for name, is_number in added if is_number]
-    results = loaded.outcomes(table, input=input, truncate=truncate)
+    results = loaded.outcomes(table, input=input, long=choice)
     tally = Tally("predicted")
     with TableWriter(out, columns, numbers=numeric) as writer:
         for outcome in tally.watch(results):

@@ -74,8 +74,15 @@ class GIATransformer(nn.Module):
         )
         self.norm = nn.RMSNorm(config.width)
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch, *, layer: int | None = None) -> tuple[Tensor, Tensor]:
         """Hidden states of all tokens.
+
+        Parameters
+        ----------
+        batch : Batch
+        layer : int, optional
+            Number of blocks that are run, 0 to L: 0 gives what the first block is given. After all L blocks, as by
+            default, follows the norm that the head needs; states of other layers are as the next block takes them.
 
         Returns
         -------
@@ -85,9 +92,10 @@ class GIATransformer(nn.Module):
             True for tokens.
         """
         x, inputs = self._nodes(batch)
-        for block in self.blocks:
+        depth = len(self.blocks) if layer is None else layer
+        for block in self.blocks[:depth]:
             x = block(x, **inputs)
-        return self.norm(x), inputs["mask"]
+        return (self.norm(x) if depth == len(self.blocks) else x), inputs["mask"]
 
     def adjacencies(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Graphs that the blocks aggregate over, at the memory cost of N x N numbers per block and head.
@@ -131,11 +139,13 @@ class Pool(nn.Module):
         self.kind = kind
         self.score = nn.Linear(width, 1, bias=False) if kind == "attention" else None
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """``(B, N, d)`` and ``(B, N)`` bool to ``(B, d)``."""
-        if self.kind == "first":
+    def forward(self, hidden: Tensor, mask: Tensor, *, kind: str | None = None) -> Tensor:
+        """``(B, N, d)`` and ``(B, N)`` bool to ``(B, d)``; another kind only where it needs no learnt weights."""
+        kind = kind or self.kind
+        if kind == "first":
             return hidden[:, 0]
-        if self.score is None:
+        if kind == "mean":
             return masked_mean(hidden, mask)
+        assert self.score is not None, "attention pooling is learnt"
         score = self.score(hidden).squeeze(-1).masked_fill(~mask, -torch.inf)
         return torch.einsum("bn,bnd->bd", score.softmax(dim=-1), hidden)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gia_science.data.batching import Batch
-from gia_science.model.config import NetworkConfig
+from gia_science.model.config import NetworkConfig, Pooling
 from gia_science.model.heads import PropertyNetwork, activate
 
 
@@ -50,9 +50,15 @@ class PropertyEnsemble(nn.Module):
         predictions = [activate(self.config.kind, member(batch)) for member in self.members]
         return torch.stack(predictions).mean(dim=0)
 
-    def embed(self, batch: Batch) -> Tensor:
+    def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
         """Pooled vectors of the members, one after another: ``(B, members * d)``."""
-        return torch.cat([member.embed(batch) for member in self._networks()], dim=1)
+        return torch.cat(
+            [member.embed(batch, layer=layer, pooling=pooling) for member in self._networks()], dim=1
+        )
+
+    def embed_tokens(self, batch: Batch, *, layer: int | None = None) -> Tensor:
+        """Vectors of each token of the members, one after another: ``(B, N, members * d)``."""
+        return torch.cat([member.embed_tokens(batch, layer=layer) for member in self._networks()], dim=2)
 
     def adjacencies(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Graphs of the members ``(B, members, L, H, N, N)``, and the mask of the tokens ``(B, N)``."""

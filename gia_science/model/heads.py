@@ -9,7 +9,7 @@ from torch.nn import functional
 from gia_science.data.batching import Batch
 from gia_science.data.targets import TaskKind
 from gia_science.model.backbone import GIATransformer, Pool
-from gia_science.model.config import NetworkConfig
+from gia_science.model.config import NetworkConfig, Pooling
 
 SMOOTH = 0.5
 """Error, in standard deviations of the target, from which on the loss of a number grows linearly."""
@@ -60,11 +60,16 @@ class PropertyNetwork(nn.Module):
         """Mean loss over the targets that are there, as `task_loss` has it."""
         return task_loss(self.config.kind, self(batch), targets)
 
-    def embed(self, batch: Batch) -> Tensor:
-        """Pooled vectors ``(B, d)``: what the head sees."""
-        hidden, mask = self.backbone(batch)
-        pooled: Tensor = self.pool(hidden, mask)
+    def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
+        """Pooled vectors ``(B, d)``: by default what the head sees; `layer` as in `GIATransformer.forward`."""
+        hidden, mask = self.backbone(batch, layer=layer)
+        pooled: Tensor = self.pool(hidden, mask, kind=pooling)
         return pooled
+
+    def embed_tokens(self, batch: Batch, *, layer: int | None = None) -> Tensor:
+        """Hidden states ``(B, N, d)`` of the tokens of the stream, those of descriptors left out."""
+        hidden: Tensor = self.backbone(batch, layer=layer)[0]
+        return hidden[:, : batch.ids.shape[1]]
 
 
 def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor) -> Tensor:

@@ -9,14 +9,18 @@ import numpy as np
 
 from gia_science.data.targets import Targets
 from gia_science.prediction.outcomes import Outcome
+from gia_science.tokens.long import Long
 
 DIGITS = 6
 """Significant digits of a network's output: what single precision holds."""
 _MOST_DIGITS = 15
 
 
-def prediction_columns(targets: Targets) -> tuple[str, ...]:
-    """Names of the added columns: ``<target>_pred`` in the user's units or labels, and probabilities of classes."""
+def prediction_columns(targets: Targets, *, long: Long = "error") -> tuple[str, ...]:
+    """Names of the added columns: ``<target>_pred`` in the user's units or labels, and probabilities of classes.
+
+    After them `outcome_columns`.
+    """
     names = []
     for target in targets.names:
         names.append(f"{target}_pred")
@@ -24,10 +28,24 @@ def prediction_columns(targets: Targets) -> tuple[str, ...]:
             names.append(f"{target}_prob_{targets.labels[1]}")
         elif targets.kind == "multiclass":
             names.extend(f"{target}_prob_{label}" for label in targets.labels)
-    return (*names, "status", "reason")
+    return (*names, *outcome_columns(long))
 
 
-def numeric_columns(targets: Targets) -> tuple[bool, ...]:
+def outcome_columns(long: Long) -> tuple[str, ...]:
+    """What is told of every row: ``status`` and ``reason``, and before them ``truncated`` unless long is an error.
+
+    ``truncated`` says whether a part of the input was not used.
+    """
+    return (*(() if long == "error" else ("truncated",)), "status", "reason")
+
+
+def outcome_cells(outcome: Outcome, *, long: Long) -> tuple[str, ...]:
+    """Cells of `outcome_columns`; ``truncated`` is ``yes`` or ``no``, empty where there is an error."""
+    truncated = "" if outcome.output is None else "yes" if outcome.truncated else "no"
+    return (*(() if long == "error" else (truncated,)), outcome.status, outcome.reason)
+
+
+def numeric_columns(targets: Targets, *, long: Long = "error") -> tuple[bool, ...]:
     """Which of `prediction_columns` hold numbers: values and probabilities, not labels."""
     if targets.kind == "per_token":
         of_target: tuple[bool, ...] = (False,)
@@ -35,23 +53,23 @@ def numeric_columns(targets: Targets) -> tuple[bool, ...]:
         of_target = (True,)
     else:
         of_target = (False, *(True,) * (len(targets.labels) if targets.kind == "multiclass" else 1))
-    return (*of_target * len(targets.names), False, False)
+    return (*of_target * len(targets.names), *(False for _ in outcome_columns(long)))
 
 
-def prediction_cells(targets: Targets) -> Callable[[Outcome], tuple[str, ...]]:
+def prediction_cells(targets: Targets, *, long: Long = "error") -> Callable[[Outcome], tuple[str, ...]]:
     """Function from an outcome to the cells of `prediction_columns`; empty predictions where there is an error."""
     width = len(prediction_columns(targets)) - 2
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
         values = ("",) * width if outcome.output is None else _values(targets, outcome)
-        return (*values, outcome.status, outcome.reason)
+        return (*values, *outcome_cells(outcome, long=long))
 
     return cells
 
 
 def _values(targets: Targets, outcome: Outcome) -> tuple[str, ...]:
     assert outcome.output is not None
-    output = targets.decode(outcome.output)
+    output = targets.decode(outcome.output.astype(np.float64, copy=False))
     if targets.kind == "regression":
         return tuple(
             number_text(value, digits=_digits(value, scale))

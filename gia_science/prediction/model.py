@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,11 @@ from gia_science.errors import EvaluationError, UnreadableInputError, Where
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.folder import SavedModel, load_model, save_model
 from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
-from gia_science.prediction.forward import embed_examples, predict_examples
+from gia_science.prediction.embedding import MODELS_OWN, EmbeddingChoice, Pooling, embed_examples
+from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.prediction.graph import TokenGraph, token_graph
-from gia_science.prediction.outcomes import Outcome, outcomes
+from gia_science.prediction.outcomes import Compute, Outcome, outcomes
+from gia_science.tokens.long import Long, check_long
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +79,7 @@ class Model:
         """Number of dimensions of an embedding."""
         return self.saved.network.width
 
-    def predict(self, data: Data, *, input: str | None = None, truncate: bool = False) -> pd.DataFrame:
+    def predict(self, data: Data, *, input: str | None = None, long: Long = "error") -> pd.DataFrame:
         """Predict every row.
 
         Parameters
@@ -86,55 +88,116 @@ class Model:
             Inputs, as texts or as objects of RDKit, Biopython or pymatgen; a table may hold any other columns.
         input : str, optional
             Input column; by default the one of the training data, or the one that names itself.
-        truncate : bool, default False
-            Use the first part of inputs that are longer than the model allows.
+        long : {"error", "truncate", "window"}, default "error"
+            What becomes of inputs that are longer than the model allows: an error row; their first part is used; or,
+            for proteins, overlapping windows are read, half a window apart. Values and probabilities are then the
+            mean over the windows, weighted by the residues that no window before holds; a label of a residue is that
+            of the window in which it lies most centrally. Descriptors are those of the part, or the window.
 
         Returns
         -------
         DataFrame
             All columns and rows of the input, in order, then ``<target>_pred``, probabilities of classes, ``status``
-            (``"ok"`` or ``"error"``) and ``reason``. The input's columns are text. Predicted numbers are floats.
+            (``"ok"`` or ``"error"``) and ``reason``; before these, unless `long` is ``"error"``, ``truncated``
+            (``"yes"`` where a part of the input was not used). The input's columns are text. Predicted numbers are
+            floats.
+
+        Raises
+        ------
+        RecipeError
+            For windows of other inputs than proteins.
         """
         import pandas as pd
 
         table = as_table(data)
-        names = output_columns(table.columns, prediction_columns(self.targets))
-        cells = prediction_cells(self.targets)
+        names = output_columns(table.columns, prediction_columns(self.targets, long=long))
+        cells = prediction_cells(self.targets, long=long)
         rows = [
             (*outcome.record.cells, *cells(outcome))
-            for outcome in self.outcomes(table, input=input, truncate=truncate)
+            for outcome in self.outcomes(table, input=input, long=long)
         ]
         frame = pd.DataFrame(rows, columns=list(names))
-        for name, numeric in zip(names[len(table.columns) :], numeric_columns(self.targets), strict=True):
+        numbers = numeric_columns(self.targets, long=long)
+        for name, numeric in zip(names[len(table.columns) :], numbers, strict=True):
             if numeric:
                 frame[name] = pd.to_numeric(frame[name]).astype(np.float64)
         if isinstance(data, pd.DataFrame | pd.Series):
             frame.index = data.index
         return frame
 
+    @overload
     def embed(
-        self, data: Data, *, input: str | None = None, truncate: bool = False
-    ) -> npt.NDArray[np.float32]:
+        self,
+        data: Data,
+        *,
+        input: str | None = None,
+        long: Long = "error",
+        pooling: Pooling = "model",
+        layer: int = -1,
+        tokens: Literal[False] = False,
+    ) -> npt.NDArray[np.float32]: ...
+
+    @overload
+    def embed(
+        self,
+        data: Data,
+        *,
+        input: str | None = None,
+        long: Long = "error",
+        pooling: Pooling = "model",
+        layer: int = -1,
+        tokens: Literal[True],
+    ) -> list[npt.NDArray[np.float32]]: ...
+
+    def embed(
+        self,
+        data: Data,
+        *,
+        input: str | None = None,
+        long: Long = "error",
+        pooling: Pooling = "model",
+        layer: int = -1,
+        tokens: bool = False,
+    ) -> npt.NDArray[np.float32] | list[npt.NDArray[np.float32]]:
         """Embedding of every row.
 
         Parameters
         ----------
-        data, input, truncate
-            As in `predict`.
+        data, input, long
+            As in `predict`; vectors of windows are combined as its values, those of residues as its labels.
+        pooling, layer, tokens
+            As in `EmbeddingChoice`. By default the vector that the model predicts from.
 
         Returns
         -------
-        (n, d) float32
-            One vector per row, in order; NaN where the input cannot be read.
+        (n, d) float32, or list of (L, d) float32
+            One vector per row, in order; NaN where the input cannot be read. With `tokens` an array per row, with a
+            vector for each residue as the sequence is written, each atom in the order of the SMILES as it is written
+            (the index of RDKit's reading), or each element by atomic number; without rows where the input cannot be
+            read. The vectors of an ensemble's members stand one after another: d is `width`.
+
+        Raises
+        ------
+        RecipeError
+            When the model does not have such an embedding, or for windows of other inputs than proteins.
         """
-        vectors = [
-            np.full(self.width, np.nan) if outcome.output is None else outcome.output
-            for outcome in self.embedding_outcomes(as_table(data), input=input, truncate=truncate)
-        ]
+        choice = EmbeddingChoice(pooling=pooling, layer=layer, tokens=tokens)
+        found = self.embedding_outcomes(as_table(data), input=input, long=long, choice=choice)
+        if tokens:
+            none = np.zeros((0, self.width), dtype=np.float32)
+            return [
+                none if outcome.output is None else outcome.output.astype(np.float32) for outcome in found
+            ]
+        missing = np.full(self.width, np.nan, dtype=np.float32)
+        vectors = [missing if outcome.output is None else outcome.output for outcome in found]
         return np.array(vectors, dtype=np.float32).reshape(len(vectors), self.width)
 
     def graph(
-        self, x: str | Mapping[str, object], *, input: str | None = None, truncate: bool = False
+        self,
+        x: str | Mapping[str, object],
+        *,
+        input: str | None = None,
+        long: Literal["error", "truncate"] = "error",
     ) -> TokenGraph:
         """Graph that the model sees in one input: adjacency by member, layer and head.
 
@@ -142,8 +205,8 @@ class Model:
         ----------
         x : str or mapping
             A sequence, SMILES or formula; or a row, as column names to values, where the model reads more columns.
-        input, truncate
-            As in `predict`.
+        input, long
+            As in `predict`; a graph is that of one part.
 
         Raises
         ------
@@ -159,7 +222,7 @@ class Model:
         found = read_row(
             record,
             columns=self._columns(table, input=input),
-            read=lambda text: featurizer.read(text, truncate=truncate),
+            read=lambda text: featurizer.read(text, long=long),
         )
         if isinstance(found, BadRow):
             raise UnreadableInputError(found.reason)
@@ -206,7 +269,7 @@ class Model:
         for row in bad:
             logger.warning("not scored: %s", row)
         examples = [saved.featurizer.example(row.reading, numbers=row.numbers.tolist()) for row in rows]
-        outputs = predict_examples(saved.network, examples, kind=self.targets.kind)
+        outputs = all_computed(predict_examples(saved.network, examples, kind=self.targets.kind))
         notes = self._notes([row.reading.identity for row in rows], bad=len(bad))
         if self.targets.kind == "per_token":
             truth = np.concatenate(
@@ -234,30 +297,35 @@ class Model:
             left_out=len(bad),
         )
 
-    def outcomes(
-        self, table: Table, *, input: str | None = None, truncate: bool = False
-    ) -> Iterator[Outcome]:
-        """Outcome of every record of a table, read in windows: scaled values or probabilities."""
-        saved = self.saved
-        return outcomes(
-            table.records,
-            columns=self._columns(table, input=input),
-            featurizer=saved.featurizer,
-            compute=lambda examples: predict_examples(saved.network, examples, kind=self.targets.kind),
-            truncate=truncate,
+    def outcomes(self, table: Table, *, input: str | None = None, long: Long = "error") -> Iterator[Outcome]:
+        """Outcome of every record of a table, read in groups: scaled values or probabilities."""
+        network, kind = self.saved.network, self.targets.kind
+        return self._outcomes(
+            table, lambda examples: predict_examples(network, examples, kind=kind), input=input, long=long
         )
 
     def embedding_outcomes(
-        self, table: Table, *, input: str | None = None, truncate: bool = False
+        self,
+        table: Table,
+        *,
+        input: str | None = None,
+        long: Long = "error",
+        choice: EmbeddingChoice = MODELS_OWN,
     ) -> Iterator[Outcome]:
-        """Outcome of every record of a table: its embedding ``(d,)``."""
-        saved = self.saved
+        """Outcome of every record of a table: its embedding ``(d,)``, or those of its units ``(L, d)``."""
+        network = self.saved.network
+        choice.check(network.config)
+        return self._outcomes(
+            table, lambda examples: embed_examples(network, examples, choice=choice), input=input, long=long
+        )
+
+    def _outcomes(
+        self, table: Table, compute: Compute, *, input: str | None, long: Long
+    ) -> Iterator[Outcome]:
+        check_long(long, domain=self.domain)
+        columns = self._columns(table, input=input)
         return outcomes(
-            table.records,
-            columns=self._columns(table, input=input),
-            featurizer=saved.featurizer,
-            compute=lambda examples: embed_examples(saved.network, examples),
-            truncate=truncate,
+            table.records, columns=columns, featurizer=self.saved.featurizer, compute=compute, long=long
         )
 
     def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:

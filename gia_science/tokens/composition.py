@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gia_science.catalog import find
 from gia_science.tokens.elements import INDEX, element_table
 from gia_science.tokens.formula import Hydrates, Isotopes, read_formula
-from gia_science.tokens.stream import Reading, TokenStream
+from gia_science.tokens.stream import IntArray, Reading, TokenStream
 from gia_science.tokens.vocabulary import Vocabulary
 
 
@@ -129,3 +129,13 @@ class CompositionTokenizer:
         """The same as `encode`, and nothing drawn from `rng`: a set has one spelling."""
         del rng
         return self.encode(reading)
+
+    def places(self, reading: Reading[dict[str, float]], text: str) -> IntArray:
+        """Place (L,) of each element in order of atomic number: a set has no other order."""
+        del text
+        return np.arange(reading.length, dtype=np.int64)
+
+    def names(self, reading: Reading[dict[str, float]], text: str) -> tuple[str, ...]:
+        """Symbols of the elements."""
+        del text
+        return tuple(reading.parsed)

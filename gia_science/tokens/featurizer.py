@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from gia_science.errors import DefinitionError, UnreadableInputError
+from gia_science.errors import DefinitionError
 from gia_science.settings import Strict, validate
 from gia_science.tokens.descriptors import DescriptorProvider, DescriptorScaling, provider
 from gia_science.tokens.domain import make_tokenizer
+from gia_science.tokens.long import Long, cut, part, read_within, windows
+from gia_science.tokens.protein import ProteinSequence
 from gia_science.tokens.stream import FloatArray, Reading, TokenStream
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.tokens.vocabulary import Vocabulary
@@ -158,15 +160,16 @@ class Featurizer:
         ]
         return cls(tokenizer, source=source, scalings=scalings, max_length=max_length)
 
-    def read(self, text: str, *, truncate: bool = False) -> Reading[Any]:
-        """Read one text.
+    def read(self, text: str, *, long: Long = "error") -> Reading[Any]:
+        """Read one text, as `read_within` with the longest input of this model."""
+        return read_within(self.tokenizer, text, max_length=self.max_length, long=long)
 
-        Raises
-        ------
-        UnreadableInputError
-            When it cannot be read, or is longer than the model allows and `truncate` is false.
-        """
-        return read_within(self.tokenizer, text, max_length=self.max_length, truncate=truncate)
+    def parts(self, reading: Reading[Any]) -> tuple[Reading[Any], ...]:
+        """The windows of a reading, by `windows`; the reading itself where it is no protein or is short enough."""
+        if reading.length <= self.max_length or not isinstance(reading.parsed, ProteinSequence):
+            return (reading,)
+        spans = windows(reading.length, max_length=self.max_length)
+        return tuple(part(reading, span.start, span.stop) for span in spans)
 
     def example(
         self,
@@ -232,47 +235,3 @@ class Featurizer:
             scalings=[DescriptorScaling.from_json(block.scaling) for block in stored.blocks],
             max_length=stored.max_length,
         )
-
-
-def read_within(
-    tokenizer: DomainTokenizer[Any], text: str, *, max_length: int, truncate: bool = False
-) -> Reading[Any]:
-    """Read one text and hold it against the longest allowed; see `Featurizer.read`."""
-    reading = tokenizer.read(text)
-    if reading.length <= max_length:
-        return reading
-    if not truncate:
-        raise UnreadableInputError(
-            "longer than the model allows",
-            got=f"{reading.length} units",
-            expected=f"at most {max_length}",
-            hint="--long truncate uses the first part only",
-        )
-    return replace(
-        reading, notes=(*reading.notes, f"only the first {max_length} of {reading.length} units used")
-    )
-
-
-def cut(stream: TokenStream, *, units: int) -> TokenStream:
-    """The stream up to its first `units` residues, atoms or elements; its last special token moves up to them."""
-    beyond = np.flatnonzero(np.cumsum(stream.units >= 0) > units)
-    if not len(beyond):
-        return stream
-    keep = np.arange(len(stream)) < beyond[0]
-    closing = bool(stream.units[-1] < 0)
-    keep[-1] |= closing
-    positions = stream.positions[keep]
-    if closing:
-        positions[-1] = stream.positions[beyond[0]]
-    index = np.cumsum(keep) - 1
-    edges = keep[stream.edges].all(axis=1)
-    return TokenStream(
-        ids=stream.ids[keep],
-        values=stream.values[keep],
-        positions=positions,
-        features=stream.features[keep],
-        contexts=stream.contexts[keep],
-        edges=index[stream.edges[edges]],
-        edge_kinds=stream.edge_kinds[edges],
-        units=stream.units[keep],
-    )

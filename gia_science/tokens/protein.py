@@ -169,6 +169,16 @@ class ProteinTokenizer:
         del rng
         return self.encode(reading)
 
+    def places(self, reading: Reading[ProteinSequence], text: str) -> IntArray:
+        """Index (L,) of each residue in the text, surrounding blanks stripped."""
+        del text
+        return reading.parsed.units
+
+    def names(self, reading: Reading[ProteinSequence], text: str) -> tuple[str, ...]:
+        """Letter of each residue as it stands in the text."""
+        letters = text.strip()
+        return tuple(letters[index] for index in reading.parsed.units)
+
     def _clean(self, given: str, notes: list[str]) -> tuple[str, IntArray]:
         # Upper-casing letter by letter: some letters outside ASCII become two, which would shift positions.
         upper = "".join(letter.upper() if letter.isascii() else letter for letter in given)

@@ -32,6 +32,7 @@ _STEREO_MARK: Final = re.compile(r"[@/\\]")
 _ISOTOPE_MARK: Final = re.compile(r"\[[0-9]")
 _EXTENSION: Final = re.compile(r"\|[^|]*\|")
 _CANONICAL_ROUNDS: Final = 8
+_PLACE: Final = "_place_in_text"
 
 
 class SmilesOptions(BaseModel):
@@ -131,6 +132,22 @@ class SmilesTokenizer:
             mol = Chem.RenumberAtoms(reading.parsed, shuffled)
             smiles = Chem.MolToSmiles(mol, canonical=False)
         return self._stream(reading.parsed, smiles, [shuffled[index] for index in _written_order(mol)])
+
+    def places(self, reading: Reading[Chem.Mol], text: str) -> IntArray:
+        """Index (L,) of each atom of a reading among the atoms that RDKit reads from the text itself."""
+        given = text.strip()
+        with rdBase.BlockLogs():
+            mol = _parse(given)
+            for atom in mol.GetAtoms():
+                atom.SetIntProp(_PLACE, atom.GetIdx())
+            mol = self._apply_options(mol, given, [])
+            places = np.array([atom.GetIntProp(_PLACE) for atom in mol.GetAtoms()], dtype=np.int64)
+            return places[_rewritten_order(mol, reading.identity)]
+
+    def names(self, reading: Reading[Chem.Mol], text: str) -> tuple[str, ...]:
+        """Element symbols of the atoms of a reading; ``*`` for a wildcard."""
+        del text
+        return tuple(atom.GetSymbol() for atom in reading.parsed.GetAtoms())
 
     def _apply_options(self, mol: Chem.Mol, given: str, notes: list[str]) -> Chem.Mol:
         # Looking for marks in the text first spares most molecules a pass over their atoms.
@@ -268,3 +285,20 @@ def _atom_places(pieces: Sequence[str]) -> IntArray:
 def _written_order(mol: Chem.Mol) -> list[int]:
     """Atoms in the order in which the last SMILES of the molecule writes them."""
     return list(mol.GetPropsAsDict(includePrivate=True, includeComputed=True)["_smilesAtomOutputOrder"])
+
+
+def _rewritten_order(mol: Chem.Mol, identity: str) -> IntArray:
+    """Atoms of a molecule in the order of its canonical SMILES, followed through the rounds of `_canonical`."""
+    order = np.arange(mol.GetNumAtoms(), dtype=np.int64)
+    for _ in range(_CANONICAL_ROUNDS + 1):
+        smiles = Chem.MolToSmiles(mol)
+        written = _written_order(mol)
+        again = _parse(smiles)
+        if again.GetNumAtoms() < len(written):
+            # Hydrogen is left out on reading where no stereochemistry needs it any more.
+            written = [index for index in written if mol.GetAtomWithIdx(index).GetAtomicNum() != 1]
+        order, mol = order[written], again
+        if smiles == identity:
+            break
+    assert len(order) == mol.GetNumAtoms()
+    return order

@@ -30,12 +30,15 @@ class Reading(Generic[ParsedT]):
         Number of residues, atoms or elements.
     notes : tuple of str
         What was changed or assumed on the way, in words for the user.
+    truncated : bool
+        Whether a part of the text is not used, because it is longer than the model allows.
     """
 
     identity: str
     parsed: ParsedT
     length: int
     notes: tuple[str, ...] = ()
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from gia_science.tokens.stream import Reading, TokenStream
+from gia_science.tokens.stream import IntArray, Reading, TokenStream
 from gia_science.tokens.vocabulary import Vocabulary
 
 ParsedT = TypeVar("ParsedT")
@@ -55,4 +55,16 @@ class DomainTokenizer(Protocol[ParsedT]):
 
     def respell(self, reading: Reading[ParsedT], rng: np.random.Generator) -> TokenStream:
         """Tokens of another spelling of the same thing, for augmentation; `encode` where there is only one."""
+        ...
+
+    def places(self, reading: Reading[ParsedT], text: str) -> IntArray:
+        """Place ``(L,)`` in the text of each unit of its reading, counted from 0.
+
+        Letters for residues; for atoms their index in RDKit's reading of the text. The elements of a composition,
+        which is a set, have the place of the reading: they stand by atomic number.
+        """
+        ...
+
+    def names(self, reading: Reading[ParsedT], text: str) -> tuple[str, ...]:
+        """Each of the L units of a reading in words: a residue's letter in the text, or the symbol of an element."""
         ...

@@ -17,7 +17,7 @@ from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
 from gia_science.model.heads import PropertyNetwork
-from gia_science.prediction.forward import predict_examples
+from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.prediction.model import Model
 from gia_science.prediction.reference import FOREST, forest_prediction
 from gia_science.tokens.featurizer import Example
@@ -125,7 +125,7 @@ def _predict(
     network: PropertyEnsemble, targets: Targets, rows: Sequence[Row], examples: Sequence[Example]
 ) -> tuple[FloatArray, FloatArray]:
     """What was measured and what is predicted; per-token tasks are laid out one residue per row."""
-    outputs = predict_examples(network, examples, kind=targets.kind)
+    outputs = all_computed(predict_examples(network, examples, kind=targets.kind))
     if targets.kind != "per_token":
         return np.stack([row.target for row in rows]), targets.decode(np.stack(outputs))
     units = [example.stream.units[example.stream.units >= 0] for example in examples]

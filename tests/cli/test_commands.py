@@ -38,7 +38,8 @@ SURFACE = {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--long", "--threads",
     },
     "embed": {
-        "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--long", "--threads",
+        "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--pooling", "--layer",
+        "--tokens", "--long", "--threads",
     },
     "evaluate": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--baseline",
@@ -149,7 +150,8 @@ def test_a_mistake_is_one_line_that_says_what_to_do(gia, write, words, message, 
 def test_a_choice_that_does_not_exist_is_refused_by_name(gia, molecules, write) -> None:
     bad = gia("predict", molecules, write("smiles\nC\n"), "--long", "trunc")
     assert (
-        bad.error == "--long is not valid: got 'trunc', expected error or truncate (did you mean 'truncate'?)"
+        bad.error
+        == "--long is not valid: got 'trunc', expected error, truncate or window (did you mean 'truncate'?)"
     )
 
 

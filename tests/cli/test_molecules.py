@@ -173,6 +173,23 @@ def test_long_molecules_are_read_whole_or_refused_or_cut_on_request(gia, write, 
     assert done.code == 0
     assert done.rows[0]["status"] == "ok"
     assert "only the first 1024 of 1100" in done.rows[0]["reason"]
+    assert [row["truncated"] for row in done.rows] == ["yes", "no"]
+    for command in ("predict", "embed"):
+        refused = gia(command, molecules, "in.csv", "--long", "window", "-o", "out.csv")
+        assert refused.error.startswith("windows are for proteins: a part of a molecule")
+
+
+def test_atoms_have_their_vectors_in_the_order_of_the_smiles(gia, write, molecules) -> None:
+    done = gia("embed", molecules, write("smiles\nOCCN\nNCCO\nC1\n"), "--tokens")
+    assert done.code == 1
+    assert [(row["row"], row["unit"], row["token"]) for row in done.rows] == [
+        *(("1", str(unit), symbol) for unit, symbol in enumerate("OCCN", start=1)),
+        *(("2", str(unit), symbol) for unit, symbol in enumerate("NCCO", start=1)),
+        ("3", "", ""),
+    ]
+    found = [row["e0"] for row in done.rows]
+    assert found[:4] == found[7:3:-1]
+    assert len(set(found[:4])) == 4
 
 
 def test_a_peptide_of_some_hundred_atoms_is_read_whole(gia, write, molecules) -> None:

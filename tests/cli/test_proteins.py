@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -120,10 +122,26 @@ def test_a_sequence_longer_than_the_model_is_an_error_row_or_cut(gia, write, pro
     cut = gia("predict", proteins, "a.fasta", "--long", "truncate")
     assert cut.code == 0
     assert "only the first 1024 of 1500" in cut.rows[0]["reason"]
+    assert [row["truncated"] for row in cut.rows] == ["yes", "no"]
     first = gia("predict", proteins, write(f">l\n{long[:1024]}\n", "b.fasta")).rows[0]
-    # The last residues know what followed them, so the two are near but not the same.
-    assert float(cut.rows[0]["label_prob_1"]) == pytest.approx(float(first["label_prob_1"]), abs=1e-3)
+    assert float(cut.rows[0]["label_prob_1"]) == pytest.approx(float(first["label_prob_1"]), abs=1e-5)
     assert cut.rows[0]["sequence"] == long
+    assert "truncated" not in first
+
+
+def test_a_sequence_longer_than_the_model_is_read_in_windows(gia, write, proteins) -> None:
+    long = ("MKLV" * 200 + "GAWE" * 200)[:1500]
+    write(f">l\n{long}\n>s\nMK\n>x\nM1\n", "a.fasta")
+    done = gia("predict", proteins, "a.fasta", "--long", "window")
+    assert done.code == 1
+    assert done.rows[0]["reason"] == "read in 2 windows of 1024 units"
+    assert [row["truncated"] for row in done.rows] == ["no", "no", ""]
+    parts = gia("predict", proteins, write(f">a\n{long[:1024]}\n>b\n{long[-1024:]}\n", "b.fasta")).rows
+    first, second = (float(row["label_prob_1"]) for row in parts)
+    expected = (1024 * first + 476 * second) / 1500
+    assert float(done.rows[0]["label_prob_1"]) == pytest.approx(expected, abs=1e-5)
+    embedded = gia("embed", proteins, "a.fasta", "--tokens", "--long", "window")
+    assert [row["unit"] for row in embedded.rows[:1500]] == [str(unit) for unit in range(1, 1501)]
 
 
 def test_embeddings_do_not_depend_on_what_stands_beside(gia, write, proteins) -> None:
@@ -136,12 +154,77 @@ def test_embeddings_do_not_depend_on_what_stands_beside(gia, write, proteins) ->
 
 def test_the_same_file_twice_gives_the_same_bytes(gia, write, proteins, tmp_path) -> None:
     write("".join(f">{index}\n{peptide}\n" for index, peptide in enumerate(PEPTIDES)), "a.fasta")
-    for name in ("one.csv", "two.csv", "one.npz", "two.npz", "one.parquet", "two.parquet"):
-        assert gia("embed", proteins, "a.fasta", "-o", name).code == 0
-    for suffix in ("csv", "parquet"):
-        assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
-    with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "two.npz") as two:
-        np.testing.assert_array_equal(one["vectors"], two["vectors"])
+    for suffix in ("csv", "csv.gz", "parquet", "npz"):
+        for options in ((), ("--tokens", "--layer", "0"), ("--pooling", "first")):
+            for name in ("one", "two"):
+                assert gia("embed", proteins, "a.fasta", "-o", f"{name}.{suffix}", *options).code == 0
+            assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
+
+
+def test_truncated_residues_have_a_vector_each_up_to_the_limit(gia, fit, write, tmp_path) -> None:
+    """1,100 residues and a limit of 1,022: the closing token is there, and a column says what was done."""
+    rows = "sequence,y\n" + "".join(f"{peptide},{i}.5\n" for i, peptide in enumerate(PEPTIDES))
+    assert fit(rows, "-t", "y", "--set", "network.max_length=1022").code == 0
+    write(f">l\n{'MKLVA' * 220}\n>s\nMKV\n", "a.fasta")
+    done = gia("embed", "new", "a.fasta", "--tokens", "--long", "truncate", "-o", "out.csv")
+    assert done.code == 0
+    with (tmp_path / "out.csv").open() as stream:
+        found = list(csv.DictReader(stream))
+    assert [(row["row"], row["id"], row["unit"], row["truncated"]) for row in found] == [
+        *(("1", "l", str(unit), "yes") for unit in range(1, 1023)),
+        *(("2", "s", str(unit), "no") for unit in range(1, 4)),
+    ]
+    alone = gia("embed", "new", write(f">l\n{('MKLVA' * 220)[:1022]}\n", "b.fasta"), "--tokens").rows
+    for cut, whole in zip(found, alone, strict=False):
+        assert float(cut["e0"]) == pytest.approx(float(whole["e0"]), abs=1e-5)
+
+
+def test_every_residue_has_a_vector_with_its_place_and_letter(gia, write, proteins) -> None:
+    """Special tokens have none; what cannot be read has a line that says so."""
+    write(">a\nAAAAA\n>g\nmK v*\n>bad\nM--K\n>a\nMU\n", "a.fasta")
+    done = gia("embed", proteins, "a.fasta", "--tokens")
+    assert done.code == 1
+    assert [(row["row"], row["id"], row["unit"], row["token"], row["status"]) for row in done.rows] == [
+        *(("1", "a", str(unit), "A", "ok") for unit in range(1, 6)),
+        ("2", "g", "1", "m", "ok"),
+        ("2", "g", "2", "K", "ok"),
+        ("2", "g", "4", "v", "ok"),
+        ("3", "bad", "", "", "error"),
+        ("4", "a", "1", "M", "ok"),
+        ("4", "a", "2", "U", "ok"),
+    ]
+    assert "gap '-' at position 2" in done.rows[8]["reason"]
+    assert [row["e0"] == "" for row in done.rows] == [row["status"] == "error" for row in done.rows]
+    assert done.told[-1].startswith("1 of 4 rows not embedded: line 5: gap '-'")
+
+
+def test_gaps_that_are_dropped_do_not_shift_the_residues(gia, fit, write) -> None:
+    rows = "sequence,y\n" + "".join(f"{peptide},{i}.5\n" for i, peptide in enumerate(PEPTIDES))
+    fit(rows, "-t", "y", "--set", "tokens.gaps=drop")
+    done = gia("embed", "new", write(">p\nMYL--KIKN\n", "a.fasta"), "--tokens")
+    assert "".join(row["token"] for row in done.rows) == "MYLKIKN"
+    assert [int(row["unit"]) for row in done.rows] == [1, 2, 3, 6, 7, 8, 9]
+    assert "gaps left out at positions 4, 5" in done.rows[0]["reason"]
+
+
+def test_embeddings_of_another_layer_and_pooling_and_what_is_not_there(gia, write, proteins) -> None:
+    write(">a\nMKV\n", "a.fasta")
+    plain, first, zeroth = (
+        gia("embed", proteins, "a.fasta", *options).rows[0]["e0"]
+        for options in ((), ("--pooling", "first"), ("--layer", "0"))
+    )
+    assert len({plain, first, zeroth}) == 3
+    assert gia("embed", proteins, "a.fasta", "--pooling", "model", "--layer", "1").rows[0]["e0"] == plain
+    for options, message in (
+        (("--layer", "9"), "no such layer in the model: got 9"),
+        (("--pooling", "attention"), "has not learnt attention pooling"),
+        (
+            ("--pooling", "men"),
+            "--pooling is not valid: got 'men', expected model, mean, first or attention (did",
+        ),
+        (("--pooling", "mean", "--tokens"), "vectors of single tokens are not pooled"),
+    ):
+        assert message in gia("embed", proteins, "a.fasta", *options, "-o", "out.csv").error
 
 
 def test_rows_out_are_rows_in_where_some_cannot_be_read(gia, write, proteins) -> None:

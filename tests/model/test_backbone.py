@@ -232,3 +232,15 @@ def test_a_block_adds_to_what_comes_in() -> None:
     x = torch.randn(2, 5, 16)
     positions, mask = torch.arange(5).expand(2, 5), torch.ones(2, 5, dtype=torch.bool)
     torch.testing.assert_close(block(x, positions=positions, mask=mask), x)
+
+
+def test_states_of_a_layer_are_those_that_the_next_one_takes(of_kind) -> None:
+    """And the last one's, after the norm, are the default."""
+    backbone = of_kind("smiles", "gin").network.members[0].backbone
+    batch = collate(examples(of_kind("smiles", "gin"), MOLECULES))
+    with torch.inference_mode():
+        states = [backbone(batch, layer=layer)[0] for layer in range(3)]
+        x, positions, mask = backbone.embedding(batch)
+        torch.testing.assert_close(states[0], x)
+        torch.testing.assert_close(states[1], backbone.blocks[0](x, positions=positions, mask=mask))
+        torch.testing.assert_close(states[2], backbone(batch)[0])

@@ -58,6 +58,9 @@ def test_embeddings_stand_one_after_another() -> None:
     vectors = ensemble.embed(batch)
     assert vectors.shape == (1, ensemble.width) == (1, 48)
     torch.testing.assert_close(vectors[:, 16:32], ensemble.members[1].embed(batch))
+    by_token = ensemble.embed_tokens(batch, layer=0)
+    assert by_token.shape == (*batch.ids.shape, ensemble.width)
+    torch.testing.assert_close(by_token[..., 16:32], ensemble.members[1].embed_tokens(batch, layer=0))
 
 
 def test_trained_networks_make_an_ensemble_without_a_copy() -> None:

@@ -50,6 +50,18 @@ def test_columns_of_each_kind_of_task(kind: str, columns: str, numeric: str) -> 
     assert numeric_columns(TARGETS[kind]) == (*(flag == "1" for flag in numeric.split()), False, False)
 
 
+@pytest.mark.parametrize("long", ["truncate", "window"])
+def test_whether_a_row_was_truncated_is_told_where_it_may_be(long: str) -> None:
+    targets = TARGETS["regression"]
+    assert prediction_columns(targets, long=long) == ("a_pred", "b_pred", "truncated", "status", "reason")
+    assert numeric_columns(targets, long=long) == (True, True, False, False, False)
+    cells = prediction_cells(targets, long=long)
+    output = np.zeros(2)
+    assert cells(Outcome(RECORD, output, truncated=True))[2:] == ("yes", "ok", "")
+    assert cells(Outcome(RECORD, output))[2:] == ("no", "ok", "")
+    assert cells(Outcome(RECORD, None, "no"))[2:] == ("", "error", "no")
+
+
 @pytest.mark.parametrize(
     ("kind", "output", "expected"),
     [

@@ -253,7 +253,7 @@ def test_a_cut_input_is_drawn_with_the_part_that_was_read(make_model) -> None:
     text = "C" * 210
     with pytest.raises(UnreadableInputError, match="longer than the model allows"):
         model.graph(text)
-    graph = model.graph(text, truncate=True)
+    graph = model.graph(text, long="truncate")
     assert (graph.units >= 0).sum() == 200
     assert graph.picture(head=0)
 

@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from gia_science.data.batching import Batch
 from gia_science.data.rows import identity_hash
 from gia_science.data.table import open_table
-from gia_science.errors import EvaluationError, TableError
+from gia_science.errors import EvaluationError, RecipeError, TableError
+from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.prediction.model import Model
 
 ADDED = ["y_pred", "status", "reason"]
@@ -163,11 +166,11 @@ def test_numeric_columns_of_the_training_are_needed(make_model) -> None:
 def test_too_long_an_input_is_refused_or_cut(molecules: Model) -> None:
     long = ["C" * 300]
     assert molecules.predict(long)["status"].tolist() == ["error"]
-    frame = molecules.predict(long, truncate=True)
+    frame = molecules.predict(long, long="truncate")
     assert frame["status"].tolist() == ["ok"]
     assert frame["reason"].tolist() == ["only the first 200 of 300 units used"]
     assert np.isnan(molecules.embed(long)).all()
-    assert np.isfinite(molecules.embed(long, truncate=True)).all()
+    assert np.isfinite(molecules.embed(long, long="truncate")).all()
 
 
 def test_classes_come_back_as_labels_and_probabilities(make_model) -> None:
@@ -206,10 +209,60 @@ def test_each_letter_of_a_sequence_has_a_label(residues: Model) -> None:
     assert frame["y_pred"].tolist()[1:4] == [plain[:2] + "-" + plain[2:], plain + "-", plain]
     assert [len(text) for text in frame["y_pred"][:5]] == [len(text.strip()) for text in texts[:5]]
     assert frame["y_pred"][5] == ""
-    long = residues.predict(["MK" * 150], truncate=True)
+    long = residues.predict(["MK" * 150], long="truncate")
     assert len(long["y_pred"][0]) == 300
     assert long["y_pred"][0][200:] == "-" * 100
     assert long["reason"][0] == "only the first 200 of 300 units used"
+
+
+def test_a_label_of_a_long_protein_is_that_of_the_window_around_it(residues: Model) -> None:
+    text = "".join("MKTAYIAKQRGLWSE"[(7 * place) % 15] for place in range(250))
+    frame = residues.predict([text, "MK"], long="window")
+    assert frame["truncated"].tolist() == ["no", "no"]
+    assert frame["reason"].tolist() == ["read in 2 windows of 200 units", ""]
+    first, second = residues.predict([text[:200], text[50:]])["y_pred"]
+    assert frame["y_pred"][0] == first[:125] + second[75:]
+
+
+def test_a_long_protein_has_the_mean_of_its_windows(make_model) -> None:
+    """Also with descriptors, which are those of each window."""
+    model = make_model("protein", providers=("protparam",))
+    text = "".join("MKTAYIAKQRGLWSE"[(7 * place) % 15] for place in range(250))
+    whole, refused = (model.predict([text], long=long) for long in ("window", "error"))
+    assert refused["status"].tolist() == ["error"]
+    assert "truncated" not in refused
+    first, second = model.predict([text[:200], text[50:]])["y_pred"]
+    assert whole["y_pred"][0] == pytest.approx(0.8 * first + 0.2 * second, rel=1e-5)
+    cut = model.predict([text], long="truncate")
+    assert cut["truncated"].tolist() == ["yes"]
+    assert cut["y_pred"][0] == first
+
+
+def test_windows_are_for_proteins(molecules: Model, make_model) -> None:
+    for model in (molecules, make_model("composition")):
+        for run in (model.predict, model.embed):
+            with pytest.raises(RecipeError, match="windows are for proteins"):
+                run(["C"], long="window")
+
+
+def test_an_input_without_memory_for_it_is_an_error_row(
+    molecules: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = PropertyEnsemble.forward
+
+    def narrow(network: PropertyEnsemble, batch: Batch) -> torch.Tensor:
+        if batch.ids.numel() > 20:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return whole(network, batch)
+
+    given = ["C", "C" * 30, "CO", "CCO", "CCCO", "CN", "CCN"]
+    expected = molecules.predict(given)
+    monkeypatch.setattr(PropertyEnsemble, "forward", narrow)
+    frame = molecules.predict(given)
+    assert frame["status"].tolist() == ["ok", "error", *["ok"] * 5]
+    assert frame["reason"][1] == "too long for the memory of this machine: got 30 units"
+    kept = [0, 2, 3, 4, 5, 6]
+    np.testing.assert_allclose(frame["y_pred"][kept], expected["y_pred"][kept], atol=1e-5)
 
 
 def test_embeddings_are_one_vector_per_row_and_missing_where_nothing_was_read(molecules: Model) -> None:

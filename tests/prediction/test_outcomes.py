@@ -9,6 +9,7 @@ import pytest
 
 from gia_science.data.record import Record
 from gia_science.data.rows import Columns
+from gia_science.errors import UnreadableInputError
 from gia_science.prediction import outcomes as module
 from gia_science.prediction.outcomes import Outcome, outcomes
 from gia_science.tokens.featurizer import Example, Featurizer
@@ -46,11 +47,9 @@ def records(rows: Sequence[tuple[str, ...]] = tuple(ROWS)) -> list[Record]:
     return [Record("a.csv", line, None, cells) for line, cells in enumerate(rows, start=2)]
 
 
-def run(
-    featurizer: Featurizer, given: list[Record], *, truncate: bool = False
-) -> tuple[list[Outcome], Counter]:
+def run(featurizer: Featurizer, given: list[Record], *, long: str = "error") -> tuple[list[Outcome], Counter]:
     counter = Counter()
-    found = outcomes(given, columns=COLUMNS, featurizer=featurizer, compute=counter, truncate=truncate)
+    found = outcomes(given, columns=COLUMNS, featurizer=featurizer, compute=counter, long=long)
     return list(found), counter
 
 
@@ -125,10 +124,75 @@ def test_an_input_that_is_too_long_is_an_error_or_is_cut_and_told(featurizer: Fe
     long = records([("C" * 300, "1"), ("C", "1")])
     refused, _ = run(featurizer, long)
     assert refused[0].reason.startswith("longer than the model allows: got 300 units, expected at most 200")
-    cut, _ = run(featurizer, long, truncate=True)
+    cut, _ = run(featurizer, long, long="truncate")
     assert [outcome.status for outcome in cut] == ["ok", "ok"]
     assert cut[0].reason == "only the first 200 of 300 units used"
     assert cut[0].output[0] == 202
+
+
+def test_what_was_truncated_is_marked(featurizer: Featurizer) -> None:
+    cut, _ = run(featurizer, records([("C" * 300, "1"), ("C", "1"), ("x", "1")]), long="truncate")
+    assert [outcome.truncated for outcome in cut] == [True, False, False]
+
+
+def test_records_are_read_until_there_are_enough_tokens(
+    featurizer: Featurizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five tokens each, equal ones counted once; and no group goes beyond a multiple of the window."""
+    whole, _ = run(featurizer, records([("CCC", str(row)) for row in range(7)]))
+    monkeypatch.setattr(module, "WINDOW_TOKENS", 10)
+    given = records([("CCC", str(row)) for row in range(7)])
+    parts, counter = run(featurizer, given)
+    assert counter.calls == [2, 2, 2, 1]
+    assert [outcome.output.tolist() for outcome in parts] == [outcome.output.tolist() for outcome in whole]
+    assert run(featurizer, records([("CCC", "1")] * 7))[1].calls == [1]
+    monkeypatch.setattr(module, "WINDOW", 3)
+    assert run(featurizer, given)[1].calls == [2, 1, 2, 1, 1]
+
+
+def test_what_does_not_fit_in_memory_is_an_error_row(featurizer: Featurizer) -> None:
+    def compute(examples: Sequence[Example]) -> list[np.ndarray | UnreadableInputError]:
+        lack = UnreadableInputError("too long for the memory of this machine")
+        return [lack if len(example) > 4 else np.zeros(1) for example in examples]
+
+    given = records([("C", "1"), ("CCC", "1"), ("CC", "1")])
+    found = list(outcomes(given, columns=COLUMNS, featurizer=featurizer, compute=compute))
+    assert [outcome.status for outcome in found] == ["ok", "error", "ok"]
+    assert found[1].reason == "too long for the memory of this machine"
+
+
+def test_windows_of_a_long_protein_come_back_as_one(make_saved) -> None:
+    """Also where one of them cannot be computed: then none is."""
+    featurizer = make_saved("protein", providers=(), layers=1).featurizer
+
+    def compute(examples: Sequence[Example]) -> list[np.ndarray | UnreadableInputError]:
+        lack = UnreadableInputError("no room")
+        first = [example.stream.ids[1] for example in examples]
+        return [lack if letter == first[0] else np.zeros(1) for letter in first]
+
+    given = [Record("a", row, None, (text,)) for row, text in enumerate(["M" + "A" * 250, "K" * 450])]
+    found = list(
+        outcomes(given, columns=Columns(input=0), featurizer=featurizer, compute=compute, long="window")
+    )
+    assert [outcome.status for outcome in found] == ["error", "ok"]
+    assert (found[0].reason, found[1].reason) == ("no room", "read in 4 windows of 200 units")
+    assert not found[1].truncated
+
+
+def test_atoms_have_their_place_and_symbol_in_the_text_of_their_own_row(make_saved) -> None:
+    featurizer = make_saved("smiles", providers=(), layers=1).featurizer
+
+    def per_token(examples: Sequence[Example]) -> list[np.ndarray]:
+        return [np.arange(int((ex.stream.units >= 0).sum()))[:, None] for ex in examples]
+
+    given = [Record("a", row, None, (text,)) for row, text in enumerate(["CCO", "OCC", "C" * 300])]
+    found = list(
+        outcomes(given, columns=Columns(input=0), featurizer=featurizer, compute=per_token, long="truncate")
+    )
+    assert [outcome.units.tolist() for outcome in found[:2]] == [[0, 1, 2], [0, 1, 2]]
+    assert [outcome.names for outcome in found[:2]] == [("C", "C", "O"), ("O", "C", "C")]
+    assert [outcome.output[:, 0].tolist() for outcome in found[:2]] == [[0, 1, 2], [2, 1, 0]]
+    assert len(found[2].units) == len(found[2].names) == 200
 
 
 def test_no_records_give_no_outcomes(featurizer: Featurizer) -> None:
@@ -154,6 +218,7 @@ def test_residues_have_their_place_in_the_text_of_their_own_row(make_saved) -> N
     found = list(outcomes(given, columns=Columns(input=0), featurizer=featurizer, compute=per_token))
     assert [outcome.units.tolist() for outcome in found] == [[0, 1, 3, 4], [0, 1, 2, 3], [0, 1, 2, 3]]
     assert [outcome.length for outcome in found] == [5, 4, 5]
+    assert ["".join(outcome.names) for outcome in found] == ["MKTA", "MKTA", "mkta"]
 
 
 def test_an_output_of_a_whole_input_has_no_places(featurizer: Featurizer) -> None:

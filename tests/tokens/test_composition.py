@@ -125,3 +125,9 @@ def test_superconductors_are_read_but_for_eight_broken_formulas():
                 refused.append(row["name"])
     assert len(refused) == 8
     assert "Sm1Ba-1Cu3O6.94" in refused
+
+
+def test_elements_stand_by_atomic_number_whatever_the_text() -> None:
+    reading = TOKENIZER.read("Fe2(SO4)3")
+    assert TOKENIZER.names(reading, "Fe2(SO4)3") == ("O", "S", "Fe")
+    assert TOKENIZER.places(reading, "Fe2(SO4)3").tolist() == [0, 1, 2]

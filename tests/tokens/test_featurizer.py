@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gia_science.errors import DefinitionError, UnreadableInputError
+from gia_science.errors import DefinitionError
 from gia_science.tokens.domain import make_tokenizer
-from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer, cut, read_within
+from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.tokens.stream import TokenStream
 
 TEXTS = {
@@ -156,56 +156,3 @@ def test_descriptors_of_another_version_of_a_library_are_refused() -> None:
     scaling["columns"] = [*scaling["columns"], "NewInRDKit2030"]
     with pytest.raises(DefinitionError, match=r"descriptors differ.*1 gone; NewInRDKit2030.*another version"):
         Featurizer.from_json(made, vocabulary=make_tokenizer("smiles").vocabulary)
-
-
-def test_an_input_that_is_too_long_is_refused_with_its_length() -> None:
-    tokenizer = make_tokenizer("protein")
-    assert read_within(tokenizer, "MKTAY", max_length=5).length == 5
-    with pytest.raises(
-        UnreadableInputError, match=r"longer than the model allows: got 6 units, expected at most 5"
-    ):
-        read_within(tokenizer, "MKTAYI", max_length=5)
-    featurizer = fit("protein", max_length=5)
-    with pytest.raises(UnreadableInputError, match="longer than the model allows"):
-        featurizer.read("MKTAYI")
-
-
-def test_a_truncated_input_says_so_and_is_cut() -> None:
-    featurizer = fit("protein", max_length=4)
-    reading = featurizer.read("MKTAYI", truncate=True)
-    assert reading.notes == ("only the first 4 of 6 units used",)
-    whole, part = featurizer.tokenizer.encode(reading), featurizer.example(reading).stream
-    assert len(part) == 6
-    assert part.ids[-1] == featurizer.tokenizer.vocabulary.eos_id
-    assert part.units.tolist() == [-1, 0, 1, 2, 3, -1]
-    np.testing.assert_array_equal(part.ids[:-1], whole.ids[:5])
-    # But for the k-mers that look beyond the cut, it is the stream of the first part.
-    alone = featurizer.tokenizer.encode(featurizer.read("MKTA"))
-    for name in ("ids", "positions", "features", "units", "values", "edges", "edge_kinds"):
-        np.testing.assert_array_equal(getattr(part, name), getattr(alone, name), err_msg=name)
-
-
-def test_a_cut_keeps_bonds_between_what_is_left() -> None:
-    tokenizer = make_tokenizer("smiles")
-    stream = tokenizer.encode(tokenizer.read("CC(=O)NC"))
-    part = cut(stream, units=3)
-    assert tokenizer.read("CC(=O)NC").identity == "CNC(C)=O"
-    assert part.units.tolist() == [-1, 0, 1, 2, -1, -1]
-    assert part.ids[-1] == tokenizer.vocabulary.eos_id
-    assert part.positions.tolist() == list(range(6))
-    assert part.units[part.edges].tolist() == [[0, 1], [1, 2]]
-    assert part.edge_kinds.tolist() == [0, 0]
-
-
-def test_a_cut_composition_has_no_closing_token() -> None:
-    tokenizer = make_tokenizer("composition")
-    part = cut(tokenizer.encode(tokenizer.read("Fe2O3H2")), units=2)
-    assert part.units.tolist() == [-1, 0, 1]
-    assert not part.positions.any()
-
-
-@pytest.mark.parametrize("units", [5, 6, 1000])
-def test_what_is_short_enough_is_not_touched(units: int) -> None:
-    tokenizer = make_tokenizer("protein")
-    stream = tokenizer.encode(tokenizer.read("MKTAY"))
-    assert cut(stream, units=units) is stream

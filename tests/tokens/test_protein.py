@@ -275,3 +275,11 @@ def test_ids_equal_those_of_hugging_face_on_antimicrobial_peptides() -> None:
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(ValidationError):
         ProteinOptions(gap="drop")  # type: ignore[call-arg] # the mistake under test
+
+
+def test_residues_have_the_place_and_the_letter_of_the_text() -> None:
+    text = " mk--U o*"
+    reading = ProteinTokenizer(ProteinOptions(gaps="drop")).read(text)
+    assert reading.parsed.residues == "MKCK"
+    assert TOKENIZER.places(reading, text).tolist() == [0, 1, 4, 6]
+    assert TOKENIZER.names(reading, text) == ("m", "k", "U", "o")

@@ -385,3 +385,32 @@ def test_of_an_extension_what_a_smiles_can_say_is_kept_and_the_rest_left_out_wit
     assert labelled.identity == "CCO"
     assert any("extension" in note for note in labelled.notes)
     assert tokenizer.read("CCO |^1:0|").identity == tokenizer.read("[CH2]CO").identity
+
+
+@pytest.mark.parametrize("options", [SmilesOptions(), SmilesOptions(stereo="ignore", fragments="largest")])
+def test_atoms_are_found_again_in_the_text(options: SmilesOptions) -> None:
+    """Each atom of the reading is the atom of RDKit's own reading of the text that it is said to be."""
+    tokenizer = SmilesTokenizer(options)
+    rng = np.random.default_rng(0)
+    for smiles in (*AWKWARD, *nav_smiles()[:20], "[CH3:7][OH:1]", "[2H]C(F)O"):
+        with rdBase.BlockLogs():
+            mol = Chem.MolFromSmiles(smiles)
+            shuffled = Chem.RenumberAtoms(mol, rng.permutation(mol.GetNumAtoms()).tolist())
+            text = Chem.MolToSmiles(shuffled, canonical=False)
+            given = Chem.MolFromSmiles(text)
+        reading = tokenizer.read(text)
+        places = tokenizer.places(reading, text).tolist()
+        assert len(set(places)) == reading.length
+        bonded = {frozenset((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())) for bond in given.GetBonds()}
+        for name, atom, place in zip(
+            tokenizer.names(reading, text), reading.parsed.GetAtoms(), places, strict=True
+        ):
+            assert name == given.GetAtomWithIdx(place).GetSymbol() == atom.GetSymbol()
+        for bond in reading.parsed.GetBonds():
+            ends = frozenset(places[end] for end in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
+            assert ends in bonded, text
+
+
+def test_places_are_those_of_the_spelling() -> None:
+    for text, expected in (("CCO", [0, 1, 2]), ("OCC", [2, 1, 0]), ("C(O)C", [2, 0, 1])):
+        assert TOKENIZER.places(TOKENIZER.read(text), text).tolist() == expected
