@@ -13,7 +13,7 @@ from typing import NoReturn, cast
 
 import typer
 
-from gia_science.cli import datasets, embed, evaluate, graph, predict, pretrain, tasks, train
+from gia_science.cli import datasets, embed, evaluate, graph, merge, predict, pretrain, tasks, train
 from gia_science.errors import GiaError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
 app.command("predict")(predict.predict)
+app.command("merge")(merge.merge)
 app.command("embed")(embed.embed)
 app.command("evaluate")(evaluate.evaluate)
 app.command("graph")(graph.graph)

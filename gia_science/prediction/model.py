@@ -236,7 +236,7 @@ class Model:
         )
 
     def outcomes(
-        self, table: Table, *, input: str | None = None, truncate: bool = False
+        self, table: Table, *, input: str | None = None, truncate: bool = False, window: int | None = None
     ) -> Iterator[Outcome]:
         """Outcome of every record of a table, read in windows: scaled values or probabilities."""
         saved = self.saved
@@ -246,6 +246,7 @@ class Model:
             featurizer=saved.featurizer,
             compute=lambda examples: predict_examples(saved.network, examples, kind=self.targets.kind),
             truncate=truncate,
+            window=window,
         )
 
     def embedding_outcomes(

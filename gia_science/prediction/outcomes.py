@@ -56,6 +56,7 @@ def outcomes(
     featurizer: Featurizer,
     compute: Compute,
     truncate: bool = False,
+    window: int | None = None,
 ) -> Iterator[Outcome]:
     """Compute something for every record.
 
@@ -70,6 +71,8 @@ def outcomes(
         From examples to one array each.
     truncate : bool, default False
         Use the first part of inputs that are longer than the model allows, instead of refusing them.
+    window : int, optional
+        Records read at once, by default `WINDOW`. The last bits of the outputs depend on which records that are.
 
     Yields
     ------
@@ -77,8 +80,8 @@ def outcomes(
         One per record, in order. Equal inputs of a window are computed once.
     """
     iterator = iter(records)
-    while window := list(islice(iterator, WINDOW)):
-        yield from _window(window, columns=columns, featurizer=featurizer, compute=compute, truncate=truncate)
+    while batch := list(islice(iterator, window or WINDOW)):
+        yield from _window(batch, columns=columns, featurizer=featurizer, compute=compute, truncate=truncate)
 
 
 def _window(

@@ -32,7 +32,9 @@ SURFACE = {
     },
     "predict": {
         "model", "data", "--out", "-o", "--input", "--header", "--no-header", "--long", "--threads",
+        "--resume", "--shard",
     },
+    "merge": {"out", "files"},
     "embed": {"model", "data", "--out", "-o", "--input", "--header", "--no-header", "--long", "--threads"},
     "evaluate": {
         "model", "data", "--out", "-o", "--input", "--header", "--no-header", "--baseline", "--no-baseline",
@@ -57,7 +59,10 @@ def commands(group: object, prefix: str = "") -> dict[str, set[str]]:
             found |= commands(command, f"{prefix}{name} ")
         else:
             found[prefix + name] = {
-                text for p in command.params for text in (*p.opts, *p.secondary_opts) if text != "--help"
+                text
+                for p in command.params
+                for text in (*p.opts, *p.secondary_opts)
+                if text != "--help" and not getattr(p, "hidden", False)
             }
     return found
 
