@@ -166,11 +166,10 @@ def test_what_cannot_be_resumed_is_refused(gia, write, molecules) -> None:
     write("smiles\nCC\n")
     piped = gia("predict", molecules, "-", "-o", "out.csv", "--resume", stdin=b"smiles\nCC\n")
     assert "--resume is not possible: got an input that can be read only once" in piped.error
-    for out in ("-", os.devnull):
-        assert (
-            "got an output that is no file"
-            in gia("predict", molecules, "in.csv", "-o", out, "--resume").error
-        )
+    Path("null.csv").symlink_to(os.devnull)
+    for out in ("-", "null.csv"):
+        bad = gia("predict", molecules, "in.csv", "-o", out, "--resume")
+        assert "got an output that is no file (write to a file with -o)" in bad.error
 
 
 def test_a_second_process_on_the_same_output_is_refused(gia, write, molecules) -> None:
@@ -220,8 +219,8 @@ def whole_run(gia, model: Path, folder: Path, rows: int) -> tuple[bytes, Sequenc
 
 
 def test_two_kills(gia, molecules, tmp_path) -> None:
-    expected, told = whole_run(gia, molecules, tmp_path, 1500)
-    for parts, options in ((9, ()), (21, ("--resume",))):
+    expected, told = whole_run(gia, molecules, tmp_path, 800)
+    for parts, options in ((3, ()), (9, ("--resume",))):
         process = start(tmp_path, molecules, *options)
         kill_after(process, tmp_path, parts)
         assert process.returncode == -signal.SIGKILL
@@ -244,8 +243,8 @@ def test_ten_kills_at_random_moments(gia, molecules, tmp_path) -> None:
         delay = draw.uniform(0, 0.1)
         kill_after(start(tmp_path, molecules), tmp_path, parts, delay=delay)
         if (tmp_path / "out.csv").exists() and not (tmp_path / ".out.csv.parts").exists():
-            done_before = (tmp_path / "out.csv").read_bytes()
-            assert done_before == expected, (parts, delay)
+            # Killed too late.
+            assert (tmp_path / "out.csv").read_bytes() == expected, (parts, delay)
             continue
         done = gia("predict", molecules, "in.csv", "-o", "out.csv", *OPTIONS, "--resume")
         assert done.told[-len(told) :] == told, (parts, delay)
