@@ -19,6 +19,7 @@ from gia_science.cli import (
     embed,
     evaluate,
     graph,
+    merge,
     predict,
     pretrain,
     tasks,
@@ -39,6 +40,7 @@ app.command("validate")(validate.validate)
 app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
 app.command("predict")(predict.predict)
+app.command("merge")(merge.merge)
 app.command("embed")(embed.embed)
 app.command("evaluate")(evaluate.evaluate)
 app.command("graph")(graph.graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
@@ -13,6 +14,7 @@ from gia_science.catalog import suggestion
 from gia_science.errors import RecipeError, counted
 
 if TYPE_CHECKING:
+    from gia_science.data.record import Record
     from gia_science.evaluation.report import Evaluation
     from gia_science.prediction.outcomes import Outcome
 
@@ -23,6 +25,7 @@ FORMATS = (
 """Help texts that commands share."""
 
 ChoiceT = TypeVar("ChoiceT", bound=str)
+ItemT = TypeVar("ItemT")
 SHOWN = 10
 """Most rows that are named one by one in the last lines of a command."""
 
@@ -82,17 +85,21 @@ class Tally:
         self._failed = 0
         self._shown: list[str] = []
 
-    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """Pass outcomes on; progress with rows per second on standard error where that is a terminal."""
-        for outcome in _track(outcomes, self._verb):
+    def watch(self, outcomes: Iterable[Outcome], *, total: int | None = None) -> Iterator[Outcome]:
+        """Pass outcomes on and count them; with the progress of `track`."""
+        for outcome in track(outcomes, self._verb, total=total):
             yield outcome
-            self._total += 1
-            self._ids.see(outcome.record)
-            self._remarks += outcome.output is not None and bool(outcome.reason)
-            if outcome.output is None:
-                self._failed += 1
-                if len(self._shown) < SHOWN:
-                    self._shown.append(f"line {outcome.record.line}: {outcome.reason}")
+            self.see(outcome.record, done=outcome.output is not None, reason=outcome.reason)
+
+    def see(self, record: Record, *, done: bool, reason: str) -> None:
+        """Count one row: whether it was done, and the reason why not or the remark on it."""
+        self._total += 1
+        self._ids.see(record)
+        self._remarks += done and bool(reason)
+        if not done:
+            self._failed += 1
+            if len(self._shown) < SHOWN:
+                self._shown.append(f"line {record.line}: {reason}")
 
     def finish(self, out: str) -> None:
         """Last lines of the command; exit code 1 where some rows were not done."""
@@ -112,12 +119,33 @@ class Tally:
         raise typer.Exit(1)
 
 
-def _track(outcomes: Iterable[Outcome], word: str) -> Iterable[Outcome]:
+def track(items: Iterable[ItemT], word: str, *, total: int | None = None, done: int = 0) -> Iterable[ItemT]:
+    """Progress with rows per second on standard error where that is a terminal, and the time left.
+
+    Parameters
+    ----------
+    items : iterable
+        One per row.
+    word : str
+        What is done to a row.
+    total : int, optional
+        Number of rows, `done` ones included, from `count_rows`; without it there is no time left to show.
+    done : int, default 0
+        Rows that an earlier process did.
+    """
     if not sys.stderr.isatty():
-        return outcomes
+        return items
     from tqdm import tqdm
 
-    return tqdm(outcomes, desc=word, unit=" rows", file=sys.stderr)
+    # Rows come in windows: the mean rate foretells more than that of the last moment.
+    return tqdm(items, desc=word, unit=" rows", file=sys.stderr, total=total, initial=done, smoothing=0)
+
+
+def count_rows(data: str, records: Iterable[Record]) -> int | None:
+    """Number of records of a regular file, read for it where there is a progress bar to show it; else None."""
+    if not sys.stderr.isatty() or not Path(data).is_file():
+        return None
+    return sum(1 for _ in records)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gia_science.cli.output import FORMATS, TABLES
 
+if TYPE_CHECKING:
+    from gia_science.data.record import Record, Table
+    from gia_science.prediction.model import Model
+    from gia_science.tokens.long import Long
+
 LONG_HELP = (
     "error: refuse inputs longer than the model allows. truncate: use their first part. "
     "window: read proteins in overlapping windows."
 )
+RESUME_HELP = "Go on with a run that was interrupted: the same command, and this option."
+SHARD_HELP = "i/n: only every n-th row, from the i-th on, to out.i-of-n.csv; gia merge joins the files."
 
 
 def predict(
@@ -26,6 +35,9 @@ def predict(
     ] = True,
     long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help=RESUME_HELP)] = False,
+    shard: Annotated[str | None, typer.Option(metavar="I/N", help=SHARD_HELP)] = None,
+    window: Annotated[int | None, typer.Option(min=1, hidden=True, help="Rows of a part.")] = None,
 ) -> None:
     """Predict every row of a table; a row that cannot be read comes back with its reason.
 
@@ -33,25 +45,76 @@ def predict(
 
     The exit code is 0 when all rows are predicted, 1 when some are not, 2 when the request cannot be carried out.
     """
-    from gia_science.cli.output import Tally, check_choice, use_threads
+    from gia_science.cli.output import Tally, check_choice, count_rows, use_threads
+    from gia_science.cli.resume import describe_job, keep_parts, resumed_threads
+    from gia_science.data.shards import Shard
     from gia_science.data.table import open_table
-    from gia_science.data.writer import TableWriter, output_columns, refuse_overwrite
-    from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
+    from gia_science.data.writer import TableWriter, output_columns, output_format, refuse_overwrite
+    from gia_science.prediction.columns import numeric_columns, prediction_columns
     from gia_science.prediction.model import Model
+    from gia_science.prediction.outcomes import WINDOW
     from gia_science.tokens.long import CHOICES
 
     choice = check_choice("--long", long, CHOICES)
-    use_threads(threads)
-    refuse_overwrite(out, [data])
-    loaded = Model.load(model)
-    table = open_table(data, header=header, format=format)
-    columns = output_columns(table.header, prediction_columns(loaded.targets, long=choice))
-    cells = prediction_cells(loaded.targets, long=choice)
-    added = zip(columns[len(table.header) :], numeric_columns(loaded.targets, long=choice), strict=True)
-    numeric = [name for name, is_number in added if is_number]
-    results = loaded.outcomes(table, input=input, long=choice)
+    window = window or WINDOW
+    share = Shard.parse(shard or "1/1")
+    target = out if shard is None or out == "-" else str(share.path(out))
+    written_as = output_format(target)
+    refuse_overwrite(target, [data])
     tally = Tally("predicted")
-    with TableWriter(out, columns, numbers=numeric) as writer:
-        for outcome in tally.watch(results):
-            writer.write_row((*outcome.record.cells, *cells(outcome)))
-    tally.finish(out)
+    with keep_parts(target, data, resume=resume) as parts:
+        threads = use_threads(threads or resumed_threads(parts, resume=resume))
+        loaded = Model.load(model)
+        table = open_table(data, header=header, format=format)
+        table = replace(table, records=share.records(table.records))
+        columns = output_columns(table.header, prediction_columns(loaded.targets, long=choice))
+        if parts is not None:
+            job = describe_job(
+                model,
+                data,
+                format_of_the_input=table.format,
+                format_of_the_output=written_as,
+                columns=columns,
+                input_column=input,
+                header=header,
+                long=long,
+                shard=str(share),
+                threads=threads,
+                rows_of_a_part=window,
+            )
+            parts.start(job, resume=resume)
+        done = parts.count * window if parts is not None else 0
+        total = count_rows(data, table.records)
+        rows = _predicted(loaded, table, input=input, long=choice, window=window, done=done, total=total)
+        if parts is not None:
+            rows = parts.through(rows, size=window)
+        added = zip(columns[len(table.header) :], numeric_columns(loaded.targets, long=choice), strict=True)
+        numbers = [name for name, is_number in added if is_number]
+        staging = parts.folder if parts is not None else None
+        with TableWriter(target, columns, numbers=numbers, staging=staging) as writer:
+            for row in rows:
+                writer.write_row(row.cells)
+                tally.see(row, done=row.cells[-2] == "ok", reason=row.cells[-1])
+    tally.finish(target)
+
+
+def _predicted(
+    model: Model,
+    table: Table,
+    *,
+    input: str | None,
+    long: Long,
+    window: int,
+    done: int,
+    total: int | None,
+) -> Iterator[Record]:
+    """Rows of the output behind those that are done."""
+    from gia_science.cli.output import track
+    from gia_science.data.shards import Stride
+    from gia_science.prediction.columns import prediction_cells
+
+    cells = prediction_cells(model.targets, long=long)
+    rest = replace(table, records=Stride(table.records, done))
+    outcomes = model.outcomes(rest, input=input, long=long, window=window)
+    for outcome in track(outcomes, "predicted", total=total, done=done):
+        yield replace(outcome.record, cells=(*outcome.record.cells, *cells(outcome)))

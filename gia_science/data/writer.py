@@ -70,11 +70,17 @@ def check_place(target: str | Path) -> Path:
 
 
 @contextmanager
-def atomic_file(target: str | Path) -> Iterator[BinaryIO]:
+def atomic_file(target: str | Path, *, staging: Path | None = None) -> Iterator[BinaryIO]:
     """Binary file that gets its name only when it is whole.
 
     It is written under another name in the same folder, and moved on success; after an exception nothing is
     left, and a file that had the name before is still there. Devices and pipes are written as they are.
+
+    Parameters
+    ----------
+    target : str or Path
+    staging : Path, optional
+        Folder of the same file system in which it is written; by default the target's own.
 
     Raises
     ------
@@ -87,7 +93,7 @@ def atomic_file(target: str | Path) -> Iterator[BinaryIO]:
         with final.open("wb") as stream:
             yield stream
         return
-    unfinished = final.with_name(f".{secrets.token_hex(8)}.part")
+    unfinished = (staging or final.parent) / f".{secrets.token_hex(8)}.part"
     try:
         stream = unfinished.open("xb")
     except OSError as error:
@@ -102,6 +108,36 @@ def atomic_file(target: str | Path) -> Iterator[BinaryIO]:
         unfinished.replace(final)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def output_stream(
+    target: str | Path, *, stdout: BinaryIO | None = None, staging: Path | None = None
+) -> Iterator[BinaryIO]:
+    """Binary stream to a file of `atomic_file`, compressed where its name says so, or to standard output.
+
+    Parameters
+    ----------
+    target : str or Path
+        ``-`` for standard output.
+    stdout : binary file, optional
+        What stands for standard output; by default the process's own. It stays open.
+    staging : Path, optional
+        As in `atomic_file`.
+    """
+    _, zipped = output_format(target)
+    if str(target) == "-":
+        yield stdout if stdout is not None else sys.stdout.buffer
+        return
+    with atomic_file(target, staging=staging) as stream:
+        if not zipped:
+            yield stream
+            return
+        # Without name and time in its header, equal tables give equal files.
+        packed = gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0, compresslevel=6)
+        # Buffered, a flush of what is written does not reach the compressor, where it would change the bytes.
+        with packed, io.BufferedWriter(cast(io.RawIOBase, packed)) as buffered:
+            yield buffered
 
 
 class _RowSink(Protocol):
@@ -122,6 +158,8 @@ class TableWriter:
         Columns stored as numbers in Parquet, an empty cell as null. Text formats have no use for it.
     stdout : binary file, optional
         What stands for standard output; by default the process's own.
+    staging : Path, optional
+        As in `atomic_file`.
 
     Raises
     ------
@@ -136,19 +174,23 @@ class TableWriter:
         *,
         numbers: Iterable[str] = (),
         stdout: BinaryIO | None = None,
+        staging: Path | None = None,
     ) -> None:
         self._target = target
         self._columns = tuple(columns)
         self._numbers = frozenset(numbers)
         self._stdout = stdout
+        self._staging = staging
         self._stack = ExitStack()
         self._sink: _RowSink | None = None
 
     def __enter__(self) -> Self:
-        kind, zipped = output_format(self._target)
+        kind, _ = output_format(self._target)
         name = str(self._target)
         with ExitStack() as stack:
-            stream = self._open(stack, zipped=zipped)
+            stream = stack.enter_context(
+                output_stream(self._target, stdout=self._stdout, staging=self._staging)
+            )
             if kind == "parquet":
                 parquet = _ParquetSink(stream, self._columns, self._numbers, name)
                 stack.callback(parquet.close)
@@ -160,16 +202,6 @@ class TableWriter:
                 self._sink = text
             self._stack = stack.pop_all()
         return self
-
-    def _open(self, stack: ExitStack, *, zipped: bool) -> BinaryIO:
-        if str(self._target) == "-":
-            return self._stdout if self._stdout is not None else sys.stdout.buffer
-        stream = stack.enter_context(atomic_file(self._target))
-        if not zipped:
-            return stream
-        # Without name and time in its header, equal tables give equal files.
-        packed = gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0, compresslevel=6)
-        return cast(BinaryIO, stack.enter_context(packed))
 
     def write_row(self, cells: Sequence[str]) -> None:
         """Write one row with a cell for each column."""
@@ -200,6 +232,12 @@ def output_format(target: str | Path) -> tuple[OutputFormat, bool]:
             where=Where(file=str(target)),
         )
     return kind, zipped
+
+
+def refuse_nul(cells: Iterable[str], *, where: Where) -> None:
+    """Raise `TableError` when a cell holds a NUL character, which no text file can hold."""
+    if any("\0" in cell for cell in cells):
+        raise TableError("a cell holds a NUL character", hint="a text file cannot hold it", where=where)
 
 
 class _LineFeeds:
@@ -235,10 +273,7 @@ class _TextSink:
         self._write(self._csv, cells)
 
     def _write(self, writer: Any, cells: Sequence[str]) -> None:
-        if any("\0" in cell for cell in cells):
-            raise TableError(
-                "a cell holds a NUL character", hint="a text file cannot hold it", where=self._where
-            )
+        refuse_nul(cells, where=self._where)
         try:
             writer.writerow(cells)
         except UnicodeEncodeError as error:

@@ -224,7 +224,7 @@ def _write_files(
     stored = config(
         format_version=FORMAT,
         model_type=kind.model_type,
-        made_with={name: installed for name in _MADE_WITH if (installed := _version(name))},
+        made_with=made_with(),
         data=saved.data,
         checksums={name: checksum(folder / name) for name in CHECKED},
     )
@@ -307,6 +307,11 @@ def check_sums(config: StoredConfig, folder: Path) -> None:
         raise ModelFolderError(
             "files changed since the model was saved", got=", ".join(changed), where=Where(file=str(folder))
         )
+
+
+def made_with() -> dict[str, str]:
+    """Versions of this package and of those that decide what a network computes."""
+    return {name: installed for name in _MADE_WITH if (installed := _version(name))}
 
 
 def _version(name: str) -> str | None:

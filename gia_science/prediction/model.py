@@ -297,11 +297,17 @@ class Model:
             left_out=len(bad),
         )
 
-    def outcomes(self, table: Table, *, input: str | None = None, long: Long = "error") -> Iterator[Outcome]:
+    def outcomes(
+        self, table: Table, *, input: str | None = None, long: Long = "error", window: int | None = None
+    ) -> Iterator[Outcome]:
         """Outcome of every record of a table, read in groups: scaled values or probabilities."""
         network, kind = self.saved.network, self.targets.kind
         return self._outcomes(
-            table, lambda examples: predict_examples(network, examples, kind=kind), input=input, long=long
+            table,
+            lambda examples: predict_examples(network, examples, kind=kind),
+            input=input,
+            long=long,
+            window=window,
         )
 
     def embedding_outcomes(
@@ -320,12 +326,16 @@ class Model:
         )
 
     def _outcomes(
-        self, table: Table, compute: Compute, *, input: str | None, long: Long
+        self, table: Table, compute: Compute, *, input: str | None, long: Long, window: int | None = None
     ) -> Iterator[Outcome]:
         check_long(long, domain=self.domain)
-        columns = self._columns(table, input=input)
         return outcomes(
-            table.records, columns=columns, featurizer=self.saved.featurizer, compute=compute, long=long
+            table.records,
+            columns=self._columns(table, input=input),
+            featurizer=self.saved.featurizer,
+            compute=compute,
+            long=long,
+            window=window,
         )
 
     def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:

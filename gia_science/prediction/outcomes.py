@@ -68,6 +68,7 @@ def outcomes(
     featurizer: Featurizer,
     compute: Compute,
     long: Long = "error",
+    window: int | None = None,
 ) -> Iterator[Outcome]:
     """Compute something for every record.
 
@@ -83,6 +84,9 @@ def outcomes(
     long : {"error", "truncate", "window"}, default "error"
         Refuse inputs that are longer than the model allows, use their first part, or read them in windows whose
         outputs `combine` puts together.
+    window : int, optional
+        No group goes beyond a multiple of so many records, by default `WINDOW`. The last bits of the outputs depend
+        on which records are computed together.
 
     Yields
     ------
@@ -90,9 +94,8 @@ def outcomes(
         One per record, in order. Equal inputs of a group are computed once.
     """
     iterator = iter(records)
-    # No group goes beyond a multiple of WINDOW records, wherever those before it ended.
-    while window := list(islice(iterator, WINDOW)):
-        rest = iter(window)
+    while batch := list(islice(iterator, window or WINDOW)):
+        rest = iter(batch)
         while group := _Group.read(rest, columns=columns, featurizer=featurizer, long=long):
             yield from group.finish(compute)
 

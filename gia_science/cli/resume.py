@@ -1,0 +1,60 @@
+"""What commands that can be resumed have in common: whether parts are kept, and what a job is known by."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gia_science.errors import RecipeError
+
+if TYPE_CHECKING:
+    from gia_science.data.parts import PartStore
+
+
+def keep_parts(out: str, data: str, *, resume: bool) -> AbstractContextManager[PartStore | None]:
+    """Store of the parts of an output; None where nothing could go on from them.
+
+    That is where the input can be read only once, or the output is not a regular file.
+
+    Raises
+    ------
+    RecipeError
+        When `resume` is asked for there.
+    """
+    from gia_science.data.parts import PartStore
+
+    final = Path(os.path.realpath(out))
+    again = data != "-" and (Path(data).is_file() or not Path(data).exists())
+    if again and out != "-" and (final.is_file() or not final.exists()):
+        return PartStore(out)
+    if resume:
+        raise RecipeError(
+            "--resume is not possible",
+            got="an output that is no file" if again else "an input that can be read only once",
+            hint="write to a file with -o" if again else "save the input to a file first",
+        )
+    return nullcontext()
+
+
+def resumed_threads(parts: PartStore | None, *, resume: bool) -> int | None:
+    """Number of threads of the job that is resumed: with another the last bits could differ."""
+    stored = parts.stored if parts is not None and resume else None
+    threads = (stored or {}).get("threads")
+    return threads if isinstance(threads, int) and threads > 0 else None
+
+
+def describe_job(model: Path, data: str, **options: object) -> dict[str, object]:
+    """All that decides what an output holds: model, input, software, and the given options by their names."""
+    from gia_science.data.parts import file_digest
+    from gia_science.model.files import checksum
+    from gia_science.model.folder import CHECKED
+    from gia_science.model.store import CONFIG, made_with
+
+    return {
+        "model": {name: checksum(model / name) for name in (CONFIG, *CHECKED)},
+        "input file": file_digest(data),
+        "version of the software": made_with(),
+        **{name.replace("_", " "): value for name, value in options.items()},
+    }
