@@ -17,6 +17,7 @@ from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.tokens.featurizer import Example, Featurizer
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
+from gia_science.training.devices import ONE_DEVICE, Devices
 from gia_science.training.fit import Fitted, fit_network
 from gia_science.training.prepare import Prepared
 
@@ -81,7 +82,7 @@ def fit_members(
     *,
     examples: Sequence[Example],
     targets: Targets,
-    accelerator: str = "auto",
+    devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
 ) -> list[Fitted[PropertyNetwork]]:
     """Train the members of a model one after another, on the same rows and from seeds of their own.
@@ -94,7 +95,7 @@ def fit_members(
         One per prepared row.
     targets : Targets
         With its scaling.
-    accelerator, progress
+    devices, progress
         As in `fit_network`.
 
     Raises
@@ -117,7 +118,7 @@ def fit_members(
             optimizer=recipe.training,
             validate=measured,
             seed=seed,
-            accelerator=accelerator,
+            devices=devices,
             progress=progress,
         )
         chosen = f", the best is {fitted.best_epoch + 1}" if measured else ""

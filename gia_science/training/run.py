@@ -22,6 +22,7 @@ from gia_science.prediction.model import Model
 from gia_science.prediction.reference import FOREST, forest_prediction
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.training.card import model_card
+from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
 from gia_science.training.fit import Fitted
 from gia_science.training.intake import split_record
 from gia_science.training.members import fit_members
@@ -54,7 +55,7 @@ def run(
     recipe: Recipe,
     *,
     table: LoadedTable | None = None,
-    accelerator: str = "auto",
+    devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
     jobs: int = 1,
 ) -> Result:
@@ -65,8 +66,8 @@ def run(
     recipe : Recipe
     table : LoadedTable, optional
         Rows in memory, instead of the recipe's file or dataset.
-    accelerator : str, default "auto"
-        As Lightning has it.
+    devices : Devices
+        Of several processes, the first goes on when the networks are trained, and the others end.
     progress : bool, optional
         Draw a progress bar; by default on a terminal.
     jobs : int, default 1
@@ -77,13 +78,15 @@ def run(
     GiaError
         See `prepare` and `fit_network`.
     """
+    enter(devices)
     prepared = prepare(recipe, table=table)
     rows, split = prepared.rows, prepared.split
     featurizer, examples = _featurize(prepared)
     targets = _scaled_targets(prepared)
     members = fit_members(
-        prepared, featurizer, examples=examples, targets=targets, accelerator=accelerator, progress=progress
+        prepared, featurizer, examples=examples, targets=targets, devices=devices, progress=progress
     )
+    first_goes_on(devices)
     network = PropertyEnsemble.of([member.network for member in members])
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
     truth, prediction = _predict(network, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])
