@@ -24,11 +24,12 @@ SURFACE = {
     "train": {
         "data", "--target", "-t", "--out", "-o", "--task", "--from", "--input", "--domain", "--kind", "--column",
         "--split", "--fold", "--bad-rows", "--header", "--no-header", "--seed", "--set", "--baseline", "--no-baseline",
-        "--device", "--threads", "--overwrite",
+        "--device", "--devices", "--nodes", "--threads", "--overwrite",
     },
     "pretrain": {
         "data", "--out", "-o", "--objective", "--recipe", "--input", "--domain", "--split", "--fold", "--bad-rows",
-        "--header", "--no-header", "--seed", "--set", "--device", "--threads", "--overwrite",
+        "--header", "--no-header", "--seed", "--set", "--device", "--devices", "--nodes",
+        "--threads", "--overwrite",
     },
     "predict": {
         "model", "data", "--out", "-o", "--input", "--header", "--no-header", "--long", "--threads",
