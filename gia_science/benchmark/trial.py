@@ -18,6 +18,7 @@ from gia_science.benchmark.arms import Arm, matched_expansion
 from gia_science.benchmark.experiment import Experiment
 from gia_science.data.batching import Batch
 from gia_science.settings import Strict
+from gia_science.training.devices import Devices
 from gia_science.training.fit import fit_network
 from gia_science.training.module import NetworkModule
 
@@ -120,7 +121,7 @@ def run_trial(item: Experiment, arm: Arm, *, expansion: float | None) -> Trial:
         optimizer=item.optimizer,
         validate=True,
         seed=item.seed,
-        accelerator="cpu",
+        devices=Devices("cpu"),
         progress=False,
         watch=[watched],
     )

@@ -27,6 +27,7 @@ from gia_science.cli import (
     validate,
 )
 from gia_science.errors import GiaError
+from gia_science.training.processes import is_further, is_under_torchrun
 
 app = typer.Typer(
     name="gia",
@@ -86,7 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _fail(message: str, *, code: int = 2) -> NoReturn:
-    sys.stderr.write(f"error: {message}\n")
+    # Under torchrun all processes of a machine run the same command into the same mistake.
+    if not (is_under_torchrun() and is_further()):
+        sys.stderr.write(f"error: {message}\n")
     sys.exit(code)
 
 

@@ -30,12 +30,15 @@ SHOWN = 10
 """Most rows that are named one by one in the last lines of a command."""
 
 
-def use_threads(threads: int | None) -> int:
-    """Set the number of CPU threads; by default the cores that the process may use."""
+def use_threads(threads: int | None, *, processes: int = 1) -> int:
+    """Set the number of CPU threads; by default this process's share of the cores that it may use."""
     import torch
 
-    count = threads or available_cores()
+    count = threads or max(1, available_cores() // processes)
     torch.set_num_threads(count)
+    if processes > 1:
+        # Lightning sets a number of its own where it does not find one here.
+        os.environ["OMP_NUM_THREADS"] = str(count)
     return count
 
 

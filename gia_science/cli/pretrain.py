@@ -39,7 +39,14 @@ def pretrain(
         list[str] | None, typer.Option("--set", help="Any setting of the recipe: training.epochs=30.")
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+    devices: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes per machine: one for each GPU, or sharing the CPU (default: 1)."),
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Machines (default: 1).")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="CPU threads of each process; by default all cores, shared.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing folder.")] = False,
 ) -> None:
     """Pretrain a network on inputs without measurements, and report its perplexity on rows held out.
@@ -52,6 +59,7 @@ def pretrain(
     from gia_science.cli.settings import read_settings, split_settings
     from gia_science.errors import RecipeError
     from gia_science.model.pretrained import check_free, save_pretrained
+    from gia_science.training.devices import check_rereadable, choose_devices
     from gia_science.training.pretrain import pretrain as run
     from gia_science.training.recipe import PretrainRecipe
 
@@ -68,15 +76,17 @@ def pretrain(
     changes = {key: value for key, value in given.items() if value is not None}
     changes |= split_settings(split, fold) | read_settings(setting or [])
     check_device(device)
+    chosen = choose_devices(device, devices=devices, nodes=nodes)
     if data is not None:
         changes = {"data.dataset": None, "data.sha256": None, **changes}
     start = PretrainRecipe() if recipe is None else PretrainRecipe.load(recipe)
     wanted = start.updated(changes)
     if wanted.data.file is None and wanted.data.dataset is None:
         raise RecipeError("nothing to pretrain on", hint="name a file with sequences, SMILES or formulas")
+    check_rereadable(wanted.data.file, chosen)
     check_free(out, overwrite=overwrite)
-    use_threads(threads)
-    result = run(wanted, accelerator=device)
+    use_threads(threads, processes=chosen.per_node)
+    result = run(wanted, devices=chosen)
     folder = save_pretrained(result.saved, out, overwrite=overwrite)
     report = result.report
     head = ["perplexity", "model [95 % interval]", "unigram"]

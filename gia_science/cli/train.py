@@ -60,7 +60,14 @@ def train(
         typer.Option("--baseline/--no-baseline", help="Fit a random forest beside (default: yes)."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+    devices: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes per machine: one for each GPU, or sharing the CPU (default: 1)."),
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Machines (default: 1).")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="CPU threads of each process; by default all cores, shared.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
 ) -> None:
     """Train a property predictor and report how good it is on rows held out.
@@ -73,6 +80,7 @@ def train(
     from gia_science.cli.settings import read_settings, split_settings
     from gia_science.model.folder import check_free
     from gia_science.training.api import start_recipe
+    from gia_science.training.devices import check_rereadable, choose_devices
     from gia_science.training.run import run
 
     given: dict[str, Any] = {
@@ -93,10 +101,13 @@ def train(
     changes = {key: value for key, value in given.items() if value is not None}
     changes |= split_settings(split, fold) | read_settings(setting or [])
     check_device(device)
+    chosen = choose_devices(device, devices=devices, nodes=nodes)
+    check_rereadable(data, chosen)
     _check_asked(task, changes)
     recipe = start_recipe(task, changes=changes)
     check_free(out, overwrite=overwrite)
-    result = run(recipe, accelerator=device, jobs=use_threads(threads))
+    check_rereadable(recipe.data.file, chosen)
+    result = run(recipe, devices=chosen, jobs=use_threads(threads, processes=chosen.per_node))
     folder = result.model.save(out, overwrite=overwrite)
     print_evaluation(result.evaluation)
     typer.echo(f"model: {folder}   report: {folder / 'README.md'}, {folder / 'report.png'}")

@@ -14,6 +14,7 @@ from gia_science.model.folder import check_free
 from gia_science.model.pretrained import check_free as check_free_pretrained
 from gia_science.model.pretrained import save_pretrained
 from gia_science.prediction.model import Model
+from gia_science.training.devices import check_rereadable, choose_devices
 from gia_science.training.pretrain import PerplexityReport
 from gia_science.training.pretrain import pretrain as run_pretraining
 from gia_science.training.recipe import PretrainRecipe, Recipe
@@ -37,6 +38,8 @@ def train(
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
+    devices: int | None = None,
+    nodes: int | None = None,
     progress: bool | None = None,
 ) -> Model:
     """Train a property predictor.
@@ -68,6 +71,10 @@ def train(
         Folder to save the model in.
     overwrite : bool, default False
         Replace an existing model folder.
+    devices, nodes : int, optional
+        Processes on each machine, one per GPU or sharing the cores, and machines: one each, or those that torchrun
+        started. Several are for scripts, once in each: every process runs the script up to here, where all but the
+        first end when training is done. What stands before is done by each of them.
     progress : bool, optional
         Draw a progress bar; by default on a terminal.
 
@@ -96,7 +103,9 @@ def train(
     recipe = start_recipe(task, changes=changes | dict(settings or {}))
     if out is not None:
         check_free(Path(out), overwrite=overwrite)
-    result = run(recipe, table=table, progress=progress)
+    chosen = choose_devices(devices=devices, nodes=nodes)
+    check_rereadable(recipe.data.file, chosen)
+    result = run(recipe, table=table, devices=chosen, progress=progress)
     if out is not None:
         result.model.save(out, overwrite=overwrite)
     return result.model
@@ -111,6 +120,8 @@ def pretrain(
     domain: str | None = None,
     settings: Mapping[str, Any] | None = None,
     overwrite: bool = False,
+    devices: int | None = None,
+    nodes: int | None = None,
     progress: bool | None = None,
 ) -> PerplexityReport:
     """Pretrain a network as a language model, for `train` to start from.
@@ -131,6 +142,8 @@ def pretrain(
         Any other setting of a `PretrainRecipe` by its dotted name: ``{"training.epochs": 30, "seed": 1}``.
     overwrite : bool, default False
         Replace an existing folder of a pretrained network.
+    devices, nodes : int, optional
+        As in `train`.
     progress : bool, optional
         Draw a progress bar; by default on a terminal.
 
@@ -149,7 +162,9 @@ def pretrain(
     changes |= {key: value for key, value in given.items() if value is not None}
     recipe = PretrainRecipe.build(changes | dict(settings or {}))
     check_free_pretrained(Path(out), overwrite=overwrite)
-    result = run_pretraining(recipe, table=table, progress=progress)
+    chosen = choose_devices(devices=devices, nodes=nodes)
+    check_rereadable(recipe.data.file, chosen)
+    result = run_pretraining(recipe, table=table, devices=chosen, progress=progress)
     save_pretrained(result.saved, out, overwrite=overwrite)
     return result.report
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 from gia_science.data.batching import Batch, TrainingBatches, batches_by_tokens, collate
 from gia_science.tokens.featurizer import Example, Featurizer
 from gia_science.tokens.stream import Reading
+from gia_science.training.distributed import deal
 from gia_science.training.recipe import OptimizerRecipe
 
 Pair = tuple[Example, npt.NDArray[np.float64]]
@@ -98,24 +100,38 @@ def collate_pairs(pairs: Sequence[Pair], *, per_token: bool) -> tuple[Batch, Ten
     return batch, torch.from_numpy(targets)
 
 
-class _EpochSampler:
-    """Hands Lightning the batches of one epoch after another."""
+class _Dealt(Dataset[Pair]):
+    """Rows by the numbers that `deal` gives: ``~i`` is row i without its targets."""
 
-    def __init__(self, batches: TrainingBatches) -> None:
+    def __init__(self, rows: Examples) -> None:
+        self._rows = rows
+
+    def __getitem__(self, index: int) -> Pair:
+        if index >= 0:
+            return self._rows[index]
+        example, target = self._rows[~index]
+        return example, np.full_like(target, np.nan)
+
+
+class _EpochSampler:
+    """Hands Lightning this process's share of the batches of one epoch after another."""
+
+    def __init__(self, batches: TrainingBatches, *, rank: int, processes: int) -> None:
         self._batches = batches
+        self._deal = partial(deal, rank=rank, processes=processes)
         self._epoch = 0
 
     def __iter__(self) -> Iterator[list[int]]:
         drawn = self._batches.epoch(self._epoch)
         self._epoch += 1
-        return iter([batch.tolist() for batch in drawn])
+        return iter([self._deal(batch) for batch in drawn])
 
     def __len__(self) -> int:
         return len(self._batches.epoch(self._epoch))
 
 
 class BatchedData(pl.LightningDataModule):
-    """Training and validation batches of one run.
+    """Training and validation batches of one run; of several processes, each has a share of every batch.
 
     Parameters
     ----------
@@ -152,12 +168,17 @@ class BatchedData(pl.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[Pair]:
         """Shuffled batches, another order each epoch."""
-        return self._loader(self._train, _EpochSampler(self._batches))
+        return self._loader(self._train, _EpochSampler(self._batches, **self._process()))
 
     def val_dataloader(self) -> DataLoader[Pair]:
         """Batches by length."""
         batches = batches_by_tokens(self._validation.lengths, **self._sizes)
-        return self._loader(self._validation, [batch.tolist() for batch in batches])
+        return self._loader(self._validation, [deal(batch, **self._process()) for batch in batches])
+
+    def _process(self) -> dict[str, int]:
+        if self.trainer is None:
+            return {"rank": 0, "processes": 1}
+        return {"rank": self.trainer.global_rank, "processes": self.trainer.world_size}
 
     def fixed_batches(self, *, rows: int, seed: int) -> list[tuple[Batch, Tensor]]:
         """Some training rows in batches by length, the same for the same seed: to watch the training loss on."""
@@ -169,4 +190,4 @@ class BatchedData(pl.LightningDataModule):
         ]
 
     def _loader(self, rows: Examples, batches: Any) -> DataLoader[Pair]:
-        return DataLoader(rows, batch_sampler=batches, collate_fn=self._collate)
+        return DataLoader(_Dealt(rows), batch_sampler=batches, collate_fn=self._collate)

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping, RichProgressBar
 
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.language import LanguageNetwork
 from gia_science.training.datamodule import BatchedData
+from gia_science.training.devices import ONE_DEVICE, Devices, working_together
 from gia_science.training.module import BestWeights, NetworkModule, weight_average
 from gia_science.training.recipe import OptimizerRecipe
 
@@ -63,7 +63,7 @@ def fit_network(
     optimizer: OptimizerRecipe,
     validate: bool,
     seed: int,
-    accelerator: str = "auto",
+    devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
     watch: Sequence[Callback] = (),
 ) -> Fitted[NetworkT]:
@@ -79,8 +79,8 @@ def fit_network(
         Whether there are validation rows; without them the last averaged weights are kept.
     seed : int
         Seed of weights, dropout and order. On one CPU the same seed gives the same bits; on a GPU it does not have to.
-    accelerator : str, default "auto"
-        ``"cpu"``, ``"gpu"`` or ``"auto"``, as Lightning has it.
+    devices : Devices
+        Of several processes, each calls this with the same arguments and gets the same network.
     progress : bool, optional
         Whether to draw a progress bar on standard error; by default where that is a terminal.
     watch : sequence of Callback
@@ -89,9 +89,11 @@ def fit_network(
     Raises
     ------
     TrainingError
-        When the loss is no longer finite.
+        When the loss is no longer finite, or one of several processes is gone.
+    RecipeError
+        When Lightning cannot use the devices.
     """
-    with torch.random.fork_rng(), quiet_lightning():
+    with quiet_lightning(), torch.random.fork_rng():
         torch.manual_seed(seed)
         epochs = max(optimizer.epochs, math.ceil(optimizer.min_steps / data.steps_per_epoch))
         network = build()
@@ -105,10 +107,8 @@ def fit_network(
         if drawn:
             # Lightning's own goes to standard output, into the user's file.
             callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
-        trainer = pl.Trainer(
+        trainer = devices.trainer(
             max_epochs=epochs,
-            accelerator=accelerator,
-            devices=1,
             callbacks=[*callbacks, weight_average(optimizer.ema)],
             gradient_clip_val=optimizer.gradient_clip,
             limit_val_batches=1.0 if validate else 0,
@@ -119,7 +119,8 @@ def fit_network(
             enable_progress_bar=drawn,
             log_every_n_steps=1,
         )
-        trainer.fit(module, datamodule=data)
+        with working_together(devices):
+            trainer.fit(module, datamodule=data)
         best.restore(module)
     network.cpu().eval()
     return Fitted(network=network, best_epoch=best.epoch, history=tuple(best.history))
@@ -128,15 +129,13 @@ def fit_network(
 @contextmanager
 def quiet_lightning() -> Iterator[None]:
     """Silence Lightning's advice on hardware and loaders, which is not for the user of a command."""
-    loggers = [
-        logging.getLogger(name) for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric")
-    ]
+    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module=r"(pytorch_lightning|lightning|torch)\..*")
+            warnings.filterwarnings("ignore", module=r"(pytorch_lightning|lightning_fabric|torch)\..*")
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):

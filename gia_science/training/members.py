@@ -12,6 +12,7 @@ from gia_science.model.config import BlockConfig, NetworkConfig
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
+from gia_science.training.devices import ONE_DEVICE, Devices
 from gia_science.training.encode import Encoded
 from gia_science.training.fit import Fitted, fit_network
 from gia_science.training.fitted_attention import with_delta, with_known_edges
@@ -70,7 +71,7 @@ def fit_members(
     prepared: Prepared,
     encoded: Encoded,
     *,
-    accelerator: str = "auto",
+    devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
 ) -> list[Fitted[PropertyNetwork]]:
     """Train the members of a model one after another, on the same rows and from seeds of their own.
@@ -79,7 +80,7 @@ def fit_members(
     ----------
     prepared : Prepared
     encoded : Encoded
-    accelerator, progress
+    devices, progress
         As in `fit_network`.
 
     Raises
@@ -101,7 +102,7 @@ def fit_members(
             optimizer=recipe.training,
             validate=measured,
             seed=seed,
-            accelerator=accelerator,
+            devices=devices,
             progress=progress,
         )
         chosen = f", the best is {fitted.best_epoch + 1}" if measured else ""

@@ -14,6 +14,7 @@ from gia_science.data.batching import Batch
 from gia_science.errors import TrainingError
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.language import LanguageNetwork
+from gia_science.training.distributed import BatchLoss, batch_loss
 from gia_science.training.recipe import OptimizerRecipe
 
 # One row per head: matrices in shape, but gains and biases in meaning.
@@ -47,21 +48,31 @@ class NetworkModule(pl.LightningModule):
         self.optimizer_recipe = optimizer
         self.steps = steps
         self.network = network
+        self.processes = 1
+
+    def setup(self, stage: str) -> None:
+        """Learn how many processes share each batch."""
+        del stage
+        self.processes = self.trainer.world_size
+
+    def on_train_start(self) -> None:
+        """Let every process hide something else of its rows."""
+        if self.processes > 1:
+            torch.manual_seed(torch.initial_seed() + self.global_rank)
 
     def training_step(self, batch: tuple[Batch, Tensor], _: int) -> Tensor:
         """Loss of a training batch; a non-finite one stops training with a reason."""
-        loss = self._finite(self._loss(batch), "training")
-        self.log(
-            "train_loss", loss.detach(), batch_size=len(batch[0]), on_step=False, on_epoch=True, prog_bar=True
-        )
-        return loss
+        loss = self._loss(batch, "training")
+        # The same number on all processes: nothing is left for Lightning to reduce.
+        size = max(1, loss.known)
+        self.log("train_loss", loss.whole, batch_size=size, on_step=False, on_epoch=True, prog_bar=True)
+        return loss.descended
 
     def validation_step(self, batch: tuple[Batch, Tensor], _: int) -> None:
         """Log the validation loss, weighted by the number of known targets; a non-finite one stops training."""
-        known = int((~torch.isnan(batch[1])).sum())
-        if known:
-            loss = self._finite(self._loss(batch), "validation")
-            self.log("val_loss", loss, batch_size=known, prog_bar=True)
+        loss = self._loss(batch, "validation")
+        if loss.known:
+            self.log("val_loss", loss.whole, batch_size=loss.known, prog_bar=True)
 
     def transfer_batch_to_device(
         self, batch: tuple[Batch, Tensor], device: torch.device, _: int
@@ -91,18 +102,18 @@ class NetworkModule(pl.LightningModule):
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
-    def _finite(self, loss: Tensor, part: str) -> Tensor:
-        if not torch.isfinite(loss):
+    def _loss(self, batch: tuple[Batch, Tensor], part: str) -> BatchLoss:
+        """Loss of a batch of which this process may have a share; non-finite, it is so on all of them."""
+        inputs, targets = batch
+        known = (~torch.isnan(targets)).sum()
+        loss = batch_loss(self.network.loss(inputs, targets), known=known, processes=self.processes)
+        if not torch.isfinite(loss.whole):
             raise TrainingError(
                 f"the {part} loss is no longer finite",
-                got=f"{loss.item()} in epoch {self.current_epoch + 1}",
+                got=f"{loss.whole.item()} in epoch {self.current_epoch + 1}",
                 hint="lower training.learning_rate, or look for extreme target values",
             )
         return loss
-
-    def _loss(self, batch: tuple[Batch, Tensor]) -> Tensor:
-        inputs, targets = batch
-        return self.network.loss(inputs, targets)
 
 
 def weight_average(decay: float) -> WeightAveraging:

@@ -19,6 +19,7 @@ from gia_science.model.pretrained import SavedPretrained
 from gia_science.training.card import pretrained_card
 from gia_science.training.corpus import Corpus, prepare_corpus
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples
+from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
 from gia_science.training.fit import Fitted, fit_network
 from gia_science.training.fitted_attention import with_delta
 from gia_science.training.intake import split_record
@@ -77,7 +78,7 @@ def pretrain(
     recipe: PretrainRecipe,
     *,
     table: LoadedTable | None = None,
-    accelerator: str = "auto",
+    devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
 ) -> Pretraining:
     """Carry out a recipe: read, split, train a language model, score it on rows held out.
@@ -87,14 +88,15 @@ def pretrain(
     recipe : PretrainRecipe
     table : LoadedTable, optional
         Rows in memory, instead of the recipe's file or dataset.
-    accelerator, progress
-        As in `fit_network`.
+    devices, progress
+        As in `run`.
 
     Raises
     ------
     GiaError
         See `prepare_corpus` and `fit_network`.
     """
+    enter(devices)
     corpus = prepare_corpus(recipe, table=table)
     recipe = corpus.recipe
     validated = len(corpus.split.validation) > 0
@@ -104,9 +106,10 @@ def pretrain(
         optimizer=recipe.training,
         validate=validated,
         seed=recipe.seed,
-        accelerator=accelerator,
+        devices=devices,
         progress=progress,
     )
+    first_goes_on(devices)
     epochs = counted(len(fitted.history), "epoch")
     kept = f"weights of epoch {fitted.best_epoch + 1}" if validated else "last averaged weights"
     logger.info("%s, the %s kept", epochs, kept)

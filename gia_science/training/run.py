@@ -22,6 +22,7 @@ from gia_science.prediction.model import Model
 from gia_science.prediction.reference import FOREST, forest_prediction
 from gia_science.tokens.featurizer import Example
 from gia_science.training.card import model_card
+from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
 from gia_science.training.encode import encode
 from gia_science.training.fit import Fitted
 from gia_science.training.intake import split_record
@@ -55,7 +56,7 @@ def run(
     recipe: Recipe,
     *,
     table: LoadedTable | None = None,
-    accelerator: str = "auto",
+    devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
     jobs: int = 1,
 ) -> Result:
@@ -66,8 +67,8 @@ def run(
     recipe : Recipe
     table : LoadedTable, optional
         Rows in memory, instead of the recipe's file or dataset.
-    accelerator : str, default "auto"
-        As Lightning has it.
+    devices : Devices
+        Of several processes, the first goes on when the networks are trained, and the others end.
     progress : bool, optional
         Draw a progress bar; by default on a terminal.
     jobs : int, default 1
@@ -78,11 +79,13 @@ def run(
     GiaError
         See `prepare` and `fit_network`.
     """
+    enter(devices)
     prepared = prepare(recipe, table=table)
     rows, split = prepared.rows, prepared.split
     encoded = encode(prepared)
     examples, targets = encoded.examples, encoded.targets
-    members = fit_members(prepared, encoded, accelerator=accelerator, progress=progress)
+    members = fit_members(prepared, encoded, devices=devices, progress=progress)
+    first_goes_on(devices)
     network = PropertyEnsemble.of([member.network for member in members])
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
     truth, prediction = _predict(network, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])

@@ -44,6 +44,7 @@ def test_the_training_loss_is_that_of_the_averaged_weights_without_dropout(gap) 
     data = gap.data()
     validation = [(batch, targets) for batch, targets in data.val_dataloader()]
     watched = TrainingLoss(validation)
+    from gia_science.training.devices import Devices
     from gia_science.training.fit import fit_network
 
     fitted = fit_network(
@@ -52,7 +53,7 @@ def test_the_training_loss_is_that_of_the_averaged_weights_without_dropout(gap) 
         optimizer=gap.optimizer,
         validate=True,
         seed=0,
-        accelerator="cpu",
+        devices=Devices("cpu"),
         progress=False,
         watch=[watched],
     )

@@ -24,7 +24,7 @@ SURFACE = {
     "train": {
         "data", "--target", "-t", "--out", "-o", "--task", "--from", "--input", "--domain", "--kind", "--column",
         "--split", "--fold", "--bad-rows", "--duplicates", "--format", "--header", "--no-header", "--seed", "--set",
-        "--baseline", "--no-baseline", "--device", "--threads", "--overwrite",
+        "--baseline", "--no-baseline", "--device", "--devices", "--nodes", "--threads", "--overwrite",
     },
     "validate": {
         "data", "--target", "-t", "--input", "--domain", "--kind", "--column", "--model", "--max-length", "--header",
@@ -32,7 +32,8 @@ SURFACE = {
     },
     "pretrain": {
         "data", "--out", "-o", "--objective", "--recipe", "--input", "--domain", "--split", "--fold", "--bad-rows",
-        "--format", "--header", "--no-header", "--seed", "--set", "--device", "--threads", "--overwrite",
+        "--format", "--header", "--no-header", "--seed", "--set", "--device", "--devices",
+        "--nodes", "--threads", "--overwrite",
     },
     "predict": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--long", "--threads",
