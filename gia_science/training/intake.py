@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from gia_science.data.prescribed import prescribed_fold_split
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import (
     BadRow,
@@ -140,10 +141,14 @@ def _split(
     places: Sequence[int],
     strata: Sequence[int] | None,
 ) -> Split:
+    values = [] if how.column is None else table.column(how.column)
+    column = [values[place] for place in places] if values else []
     if how.method == "column":
-        assert how.column is not None
-        values = table.column(how.column)
-        return column_split([values[place] for place in places], groups)
+        return column_split(column, groups)
+    if how.method == "folds" and how.column is not None:
+        return prescribed_fold_split(
+            column, groups, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata
+        )
     if how.method == "folds":
         return fold_split(
             groups, folds=how.folds, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata
