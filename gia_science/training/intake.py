@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from gia_science.data.cards import load_card
 from gia_science.data.prescribed import prescribed_fold_split
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import (
@@ -53,15 +54,19 @@ def recognise(data: DataSource, table: LoadedTable, *, input: str | None) -> dic
     data : DataSource
     table : LoadedTable
     input : str, optional
-        Input column where it is known.
+        Input column where it is known. A dataset's card knows it.
 
     Raises
     ------
     TableError
         When the input column or its domain is not clear.
     """
+    wanted, domain = input, data.domain
+    if data.dataset is not None and data.input is None:
+        card = load_card(data.dataset)
+        wanted, domain = card.input, domain or card.domain
     texts = [cell for record in table.records[:GUESS_ROWS] for cell in record.cells]
-    column, domain = resolve_input(table, input=input, domain=data.domain, texts=texts)
+    column, domain = resolve_input(table, input=wanted, domain=domain, texts=texts)
     logger.info("input: column %r, read as %s (%s)", column, domain, DOMAINS[domain].noun)
     digest = table_hash(table)
     if data.sha256 not in (None, digest):

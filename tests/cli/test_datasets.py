@@ -14,7 +14,8 @@ from gia_science import catalog
 from gia_science.data.cards import load_card
 from gia_science.training.recipe import Recipe
 
-ROWS = "smiles,logS,fold\n" + "".join(f"{'C' * i},{i}.5,{i % 5}\n" for i in range(1, 21))
+# The name of the first column could be that of the input: the card says that it is not.
+ROWS = "compound,smiles,logS,fold\n" + "".join(f"a{i},{'C' * i},{i}.5,{i % 5}\n" for i in range(1, 21))
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -37,7 +38,7 @@ def served(tmp_path, monkeypatch):
         card = load_card("esol").model_dump(mode="json")
         file = {"name": path, "url": f"http://127.0.0.1:{server.server_port}/{path}", "size": len(ROWS)}
         file["sha256"] = hashlib.sha256(ROWS.encode()).hexdigest()
-        columns = ["smiles", "logS", "fold"]
+        columns = ["compound", "smiles", "logS", "fold"]
         file["tables"] = [{"format": "csv", "columns": dict(zip(columns, columns, strict=True))}]
         card |= {"name": name, "source": {"kind": "remote", "files": [file]}, "rows": 20, "columns": columns}
         card |= {"id": None, "targets": [{"column": "logS", "kind": "regression", "meaning": "Solubility."}]}
