@@ -10,8 +10,10 @@ def split_settings(split: str | None, fold: int | None) -> dict[str, Any]:
     from gia_science.errors import RecipeError
 
     folds = {} if fold is None else {"split.fold": fold}
-    if split == "folds" or (split is None and folds):
+    if split == "folds":
         return {"split.method": "folds", "split.column": None, **folds}
+    if split is None and folds:
+        return {"split.method": "folds", **folds}
     if folds:
         raise RecipeError("--fold goes with --split folds", got=f"--split {split}")
     if split is None:

@@ -75,6 +75,8 @@ def train(
     gia train measured.csv --target logS
 
     gia train --task nav17 -o models/nav17
+
+    gia train --set data.dataset=esol -t log_solubility
     """
     from gia_science.cli.output import check_device, print_evaluation, use_threads
     from gia_science.cli.settings import read_settings, split_settings
@@ -117,6 +119,7 @@ def train(
 
 def _check_asked(task: str | None, changes: Mapping[str, Any]) -> None:
     """Refuse a command that says too little, with what can be said."""
+    from gia_science.data.cards import load_card
     from gia_science.data.table import open_table
     from gia_science.errors import RecipeError, Where
 
@@ -128,8 +131,13 @@ def _check_asked(task: str | None, changes: Mapping[str, Any]) -> None:
             "nothing to train on",
             hint="name a file and --target, or a --task; gia tasks list shows those that ship",
         )
-    if file is None or "target.names" in changes:
+    if "target.names" in changes:
         return
+    if file is None:
+        columns = [target.column for target in load_card(str(changes["data.dataset"])).targets]
+        raise RecipeError(
+            "which column is to be learnt?", hint=f"say it with --target; there are: {', '.join(columns)}"
+        )
     table = open_table(file, header=changes.get("data.header", True), format=changes.get("data.format"))
     hint = f"say it with --target; there are: {', '.join(table.columns)}"
     if table.format == "fasta":

@@ -7,159 +7,34 @@ import hashlib
 import importlib.util
 import io
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Literal
 
 import yaml
-from pydantic import Field, StringConstraints, field_validator
 
 from gia_science import catalog
+from gia_science.data.card_remote import RemoteSource
+from gia_science.data.card_schema import BundledSource, CardFile, DatasetCard, PackageSource
+from gia_science.data.download import fetch, place_of
+from gia_science.data.remote import remote_columns
 from gia_science.errors import DefinitionError, TableError, Where
-from gia_science.settings import Strict, validate
+from gia_science.settings import validate
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+__all__ = [
+    "BundledSource",
+    "CardFile",
+    "DatasetCard",
+    "DatasetRows",
+    "PackageSource",
+    "RemoteSource",
+    "Whereabouts",
+    "fetch_files",
+    "load_card",
+    "load_rows",
+    "whereabouts",
+]
 
-
-class CardFile(Strict):
-    """One file of a dataset.
-
-    Parameters
-    ----------
-    path : str
-        Relative path below the folder of the cards, or below the package that ships the file.
-    sha256 : str
-        Checksum of its bytes.
-    """
-
-    path: str
-    sha256: Sha256
-
-    @field_validator("path")
-    @classmethod
-    def _stays_below(cls, path: str) -> str:
-        parts = PurePosixPath(path).parts
-        if not parts or PurePosixPath(path).is_absolute() or ".." in parts or "\\" in path or ":" in path:
-            raise ValueError("must be a relative path without '..'")
-        return path
-
-
-class BundledSource(Strict):
-    """A CSV that lies beside the card."""
-
-    kind: Literal["bundled"]
-    file: CardFile
-
-
-class PackageSource(Strict):
-    """A SMILES file and a CSV of values, joined by name, inside an installed Python package.
-
-    Parameters
-    ----------
-    package : str
-        Import name of the package.
-    structures : CardFile
-        Lines of a SMILES, a blank and a name; no header.
-    values : CardFile
-        CSV with a header and two columns: name and value.
-    """
-
-    kind: Literal["package"]
-    package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-    structures: CardFile
-    values: CardFile
-
-
-Source = Annotated[BundledSource | PackageSource, Field(discriminator="kind")]
-
-
-class Target(Strict):
-    """A measured quantity.
-
-    Parameters
-    ----------
-    column : str
-        Name of its column.
-    kind : str
-        ``"regression"``, ``"binary"`` or ``"multiclass"``.
-    unit : str, optional
-        Unit of a number; None for a class or a number without one.
-    meaning : str
-        What it is, in words.
-    """
-
-    column: str
-    kind: Literal["regression", "binary", "multiclass"]
-    unit: str | None = None
-    meaning: str
-
-
-class Evaluation(Strict):
-    """How results on the dataset are compared.
-
-    Parameters
-    ----------
-    split : str
-        The recommended split, in words.
-    metric : str
-        Name of the metric to compare by.
-    """
-
-    split: str
-    metric: str
-
-
-class DatasetCard(Strict):
-    """What is known of a dataset.
-
-    Parameters
-    ----------
-    name : str
-        Name of the card's file without its suffix.
-    title : str
-        One line for a list.
-    domain : str
-        ``"protein"``, ``"smiles"`` or ``"composition"``.
-    source : BundledSource or PackageSource
-        Where the rows come from, with checksums.
-    rows : int
-        Number of rows.
-    columns : tuple of str
-        Names of all columns, in order.
-    input : str
-        Column of the sequence, SMILES or formula.
-    id : str, optional
-        Column of identifiers.
-    targets : tuple of Target
-        What was measured.
-    origin, citation, licence : str
-        Where the data were collected from, what to cite, and the terms as stated there.
-    known_problems : tuple of str
-        What to know before believing a result.
-    evaluation : Evaluation
-        Recommended split and metric.
-    """
-
-    name: str
-    title: str
-    domain: Literal["protein", "smiles", "composition"]
-    source: Source
-    rows: Annotated[int, Field(gt=0)]
-    columns: tuple[str, ...]
-    input: str
-    id: str | None = None
-    targets: Annotated[tuple[Target, ...], Field(min_length=1)]
-    origin: str
-    citation: str
-    licence: str
-    known_problems: tuple[str, ...] = ()
-    evaluation: Evaluation
-
-    @field_validator("targets")
-    @classmethod
-    def _targets_differ(cls, targets: tuple[Target, ...]) -> tuple[Target, ...]:
-        if len({target.column for target in targets}) < len(targets):
-            raise ValueError("two targets share a column")
-        return targets
+Whereabouts = Literal["bundled", "mirror", "cached", "download"]
 
 
 @dataclass(frozen=True)
@@ -171,9 +46,9 @@ class DatasetRows:
     columns : tuple of str
         Names of the columns.
     rows : tuple of (int, tuple of str)
-        Line in `source`, counted from 1, and the cells of each row.
+        Line in `source`, counted from 1, and the cells of each row. Rows of several files are numbered instead.
     source : Path
-        The file the lines are counted in.
+        The file the lines are counted in; where there are several, the first.
     """
 
     columns: tuple[str, ...]
@@ -205,19 +80,50 @@ def load_card(name: str, *, extra: Path | None = None) -> DatasetCard:
     if not isinstance(content, dict):
         raise DefinitionError("a dataset card is a mapping of keys to values", got=repr(content), where=where)
     card = validate(DatasetCard, content, error=DefinitionError, what="the dataset card", where=where)
-    missing = [key for key in (card.input, *(t.column for t in card.targets)) if key not in card.columns]
-    if card.name != name or missing:
-        what = (
-            "the card names a column it does not list"
-            if missing
-            else "the card has another name than its file"
+    if card.name != name:
+        raise DefinitionError("the card has another name than its file", got=repr(card.name), where=where)
+    missing = card.column_not_made()
+    if missing is not None:
+        raise DefinitionError(
+            "the card names a column it does not list or make", got=repr(missing), where=where
         )
-        raise DefinitionError(what, got=repr(missing[0] if missing else card.name), where=where)
     return card
 
 
+def whereabouts(card: DatasetCard) -> Whereabouts:
+    """Where the rows of a dataset are, judged by names and sizes: with the package, in a mirror, cached, or far."""
+    if not isinstance(card.source, RemoteSource):
+        return "bundled"
+    places = {place_of(file) for file in card.source.files}
+    return next(place for place in ("download", "cached", "mirror") if place in places)
+
+
+def fetch_files(card: DatasetCard, *, progress: bool | None = None) -> tuple[Path, ...]:
+    """Download what is not there of the files of a dataset; none where it is bundled.
+
+    Parameters
+    ----------
+    card : DatasetCard
+    progress : bool, optional
+        Draw progress bars; by default on a terminal.
+
+    Returns
+    -------
+    tuple of Path
+        The files, with the checksums on the card.
+
+    Raises
+    ------
+    TableError
+        When a file cannot be had, or is another one than on the card.
+    """
+    if not isinstance(card.source, RemoteSource):
+        return ()
+    return tuple(fetch(file, dataset=card.name, progress=progress) for file in card.source.files)
+
+
 def load_rows(card: DatasetCard, *, extra: Path | None = None) -> DatasetRows:
-    """Rows of a dataset, checked against its card.
+    """Rows of a dataset, checked against its card; downloaded, and told, where they are not there.
 
     Parameters
     ----------
@@ -229,10 +135,14 @@ def load_rows(card: DatasetCard, *, extra: Path | None = None) -> DatasetRows:
     Raises
     ------
     TableError
-        When a file is missing, or differs from the card in its checksum, columns or number of rows.
+        When a file is missing or cannot be downloaded, or differs from the card in its checksum, columns or
+        number of rows.
     """
     source = card.source
-    if isinstance(source, BundledSource):
+    if isinstance(source, RemoteSource):
+        found, path = remote_columns(source, dataset=card.name)
+        table = DatasetRows(card.columns, tuple(found.rows(card.columns)), path)
+    elif isinstance(source, BundledSource):
         folder = catalog.find("datasets", card.name, extra=extra).parent
         table = _bundled_rows(source, folder)
     else:

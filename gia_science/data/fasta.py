@@ -43,10 +43,11 @@ class _FastaRecords:
 
     def __iter__(self) -> Iterator[Record]:
         with self.source.open() as stream:
-            yield from _records(text_lines(stream, source=self.source.name), self.source.name)
+            yield from fasta_records(text_lines(stream, source=self.source.name), self.source.name)
 
 
-def _records(lines: Iterator[str], name: str) -> Iterator[Record]:
+def fasta_records(lines: Iterator[str], name: str) -> Iterator[Record]:
+    """Records of the lines of a FASTA file, as `read_fasta` gives them; `name` is the file in messages."""
     header: str | None = None
     start, parts = 0, list[str]()
     for number, line in enumerate(lines, start=1):

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from gia_science.data.cards import load_card
+from gia_science.data.prescribed import prescribed_fold_split
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import (
     BadRow,
@@ -52,15 +54,19 @@ def recognise(data: DataSource, table: LoadedTable, *, input: str | None) -> dic
     data : DataSource
     table : LoadedTable
     input : str, optional
-        Input column where it is known.
+        Input column where it is known. A dataset's card knows it.
 
     Raises
     ------
     TableError
         When the input column or its domain is not clear.
     """
+    wanted, domain = input, data.domain
+    if data.dataset is not None and data.input is None:
+        card = load_card(data.dataset)
+        wanted, domain = card.input, domain or card.domain
     texts = [cell for record in table.records[:GUESS_ROWS] for cell in record.cells]
-    column, domain = resolve_input(table, input=input, domain=data.domain, texts=texts)
+    column, domain = resolve_input(table, input=wanted, domain=domain, texts=texts)
     logger.info("input: column %r, read as %s (%s)", column, domain, DOMAINS[domain].noun)
     digest = table_hash(table)
     if data.sha256 not in (None, digest):
@@ -140,10 +146,14 @@ def _split(
     places: Sequence[int],
     strata: Sequence[int] | None,
 ) -> Split:
+    values = [] if how.column is None else table.column(how.column)
+    column = [values[place] for place in places] if values else []
     if how.method == "column":
-        assert how.column is not None
-        values = table.column(how.column)
-        return column_split([values[place] for place in places], groups)
+        return column_split(column, groups)
+    if how.method == "folds" and how.column is not None:
+        return prescribed_fold_split(
+            column, groups, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata
+        )
     if how.method == "folds":
         return fold_split(
             groups, folds=how.folds, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata

@@ -54,7 +54,10 @@ class SplitRecipe(Strict):
     validation: float = Field(
         default=0.1, gt=0, lt=1, description="Share of the training folds for validation (folds)."
     )
-    column: str | None = Field(default=None, description="Column with train, validation or test (column).")
+    column: str | None = Field(
+        default=None,
+        description="Column with train, validation or test (column), or with the number of the fold (folds).",
+    )
     seed: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
@@ -65,8 +68,10 @@ class SplitRecipe(Strict):
             raise ValueError(
                 f"fold is counted from 0: with {self.folds} folds it is at most {self.folds - 1}"
             )
-        if (self.method == "column") != (self.column is not None):
-            raise ValueError("column goes with method: column")
+        if self.method == "column" and self.column is None:
+            raise ValueError("method: column needs a column")
+        if self.method not in ("column", "folds") and self.column is not None:
+            raise ValueError("column goes with method: column or folds")
         return self
 
 
