@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from Bio.SeqUtils.ProtParam import ProteinAnalysis
 from rdkit import Chem, rdBase
-from rdkit.Chem import Descriptors, rdFingerprintGenerator
+from rdkit.Chem import rdFingerprintGenerator
 
 from gia_science.catalog import suggestion
 from gia_science.errors import DefinitionError
 from gia_science.tokens.elements import INDEX, element_table
+from gia_science.tokens.facts import molecule_facts
+from gia_science.tokens.rdkit2d import RDKit2DFunctions
 from gia_science.tokens.scaling import DescriptorScaling, numeric_cell
 from gia_science.tokens.stream import Reading
 
@@ -96,33 +98,15 @@ class RDKit2D:
     domain = "smiles"
 
     def __init__(self) -> None:
-        functions: dict[str, Callable[[Chem.Mol], float]] = dict(Descriptors.descList)
-        self._functions = [_log_ipc if name == "Ipc" else function for name, function in functions.items()]
-        self.names = tuple("log1p_Ipc" if name == "Ipc" else name for name in functions)
+        self._functions = RDKit2DFunctions()
+        self.names = tuple("log1p_Ipc" if name == "Ipc" else name for name in self._functions.names)
 
     def compute(self, reading: Reading[Chem.Mol]) -> DescriptorArray:
         """Descriptors of a molecule; see `DescriptorProvider`."""
-        molecule = Chem.Mol(reading.parsed)  # RDKit notes partial charges on the molecule it is given
         with rdBase.BlockLogs():
-            return _finite([_value_or_nan(function, molecule) for function in self._functions])
-
-
-def _value_or_nan(function: Callable[[Chem.Mol], float], molecule: Chem.Mol) -> float:
-    try:
-        return float(function(molecule))
-    except (
-        RuntimeError,
-        ValueError,
-        TypeError,
-        ArithmeticError,
-        LookupError,
-    ):  # what RDKit's are seen to raise
-        return math.nan
-
-
-def _log_ipc(molecule: Chem.Mol) -> float:
-    ipc: Callable[[Chem.Mol], float] = Descriptors.Ipc
-    return math.log1p(ipc(molecule))
+            found = self._functions.compute(molecule_facts(reading.parsed))
+        found["Ipc"] = math.log1p(found["Ipc"])
+        return _finite(list(found.values()))
 
 
 class MorganCounts:
