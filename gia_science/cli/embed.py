@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -36,16 +37,19 @@ def embed(
     from gia_science.prediction.model import Model
 
     truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
-    use_threads(threads)
+    workers = use_threads(threads)
     refuse_overwrite(out, [data])
     check_embedding_target(out)
     loaded = Model.load(model)
     table = open_table(data, header=header)
     rows, vectors = [], []
     tally = Tally("embedded")
-    for outcome in tally.watch(loaded.embedding_outcomes(table, input=input, truncate=truncate)):
-        rows.append((*outcome.record.cells, outcome.status, outcome.reason))
-        vectors.append(np.full(loaded.width, np.nan) if outcome.output is None else outcome.output)
+    with closing(
+        loaded.embedding_outcomes(table, input=input, truncate=truncate, workers=workers)
+    ) as results:
+        for outcome in tally.watch(results):
+            rows.append((*outcome.record.cells, outcome.status, outcome.reason))
+            vectors.append(np.full(loaded.width, np.nan) if outcome.output is None else outcome.output)
     columns = output_columns(table.header, ("status", "reason"))
     write_embeddings(
         out,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,7 @@ def predict(
     from gia_science.prediction.model import Model
 
     truncate = check_choice("--long", long, ("error", "truncate")) == "truncate"
-    use_threads(threads)
+    workers = use_threads(threads)
     refuse_overwrite(out, [data])
     loaded = Model.load(model)
     table = open_table(data, header=header)
@@ -42,9 +43,11 @@ def predict(
     cells = prediction_cells(loaded.targets)
     added = zip(columns[len(table.header) :], numeric_columns(loaded.targets), strict=True)
     numeric = [name for name, is_number in added if is_number]
-    results = loaded.outcomes(table, input=input, truncate=truncate)
     tally = Tally("predicted")
-    with TableWriter(out, columns, numbers=numeric) as writer:
+    with (
+        closing(loaded.outcomes(table, input=input, truncate=truncate, workers=workers)) as results,
+        TableWriter(out, columns, numbers=numeric) as writer,
+    ):
         for outcome in tally.watch(results):
             writer.write_row((*outcome.record.cells, *cells(outcome)))
     tally.finish(out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -236,8 +236,8 @@ class Model:
         )
 
     def outcomes(
-        self, table: Table, *, input: str | None = None, truncate: bool = False
-    ) -> Iterator[Outcome]:
+        self, table: Table, *, input: str | None = None, truncate: bool = False, workers: int = 1
+    ) -> Generator[Outcome, None, None]:
         """Outcome of every record of a table, read in windows: scaled values or probabilities."""
         saved = self.saved
         return outcomes(
@@ -246,11 +246,12 @@ class Model:
             featurizer=saved.featurizer,
             compute=lambda examples: predict_examples(saved.network, examples, kind=self.targets.kind),
             truncate=truncate,
+            workers=workers,
         )
 
     def embedding_outcomes(
-        self, table: Table, *, input: str | None = None, truncate: bool = False
-    ) -> Iterator[Outcome]:
+        self, table: Table, *, input: str | None = None, truncate: bool = False, workers: int = 1
+    ) -> Generator[Outcome, None, None]:
         """Outcome of every record of a table: its embedding ``(d,)``."""
         saved = self.saved
         return outcomes(
@@ -259,6 +260,7 @@ class Model:
             featurizer=saved.featurizer,
             compute=lambda examples: embed_examples(saved.network, examples),
             truncate=truncate,
+            workers=workers,
         )
 
     def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -10,13 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.record import Record
-from gia_science.data.rows import BadRow, Columns, Row, read_row
+from gia_science.data.rows import BadRow, Columns
+from gia_science.prediction.featurize import FeaturePool, Featurized, Read
 from gia_science.tokens.featurizer import Example, Featurizer
 
 FloatArray = npt.NDArray[np.float64]
 Compute = Callable[[Sequence[Example]], list[FloatArray]]
 WINDOW = 8192
 """Records read at once: memory is bounded by it, and within it batches are sorted by length."""
+FIRST_WINDOW = 512
+"""Records of the first window; each next one is twice as long, up to `WINDOW`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ def outcomes(
     featurizer: Featurizer,
     compute: Compute,
     truncate: bool = False,
-) -> Iterator[Outcome]:
+    workers: int = 1,
+) -> Generator[Outcome, None, None]:
     """Compute something for every record.
 
     Parameters
@@ -70,54 +74,42 @@ def outcomes(
         From examples to one array each.
     truncate : bool, default False
         Use the first part of inputs that are longer than the model allows, instead of refusing them.
+    workers : int, default 1
+        Processes that read and featurise; see `FeaturePool`.
 
     Yields
     ------
     Outcome
         One per record, in order. Equal inputs of a window are computed once.
     """
-    iterator = iter(records)
-    while window := list(islice(iterator, WINDOW)):
-        yield from _window(window, columns=columns, featurizer=featurizer, compute=compute, truncate=truncate)
+    with FeaturePool(featurizer, columns=columns, truncate=truncate, workers=workers) as pool:
+        for window, read in pool.windows(_windows(records)):
+            yield from _window(window, read, column=columns.input, compute=compute)
+
+
+def _windows(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """Windows of records, short ones first: whoever waits sees the first output soon."""
+    iterator, size = iter(records), FIRST_WINDOW
+    while window := list(islice(iterator, min(size, WINDOW))):
+        yield window
+        size *= 2
 
 
 def _window(
-    window: Sequence[Record], *, columns: Columns, featurizer: Featurizer, compute: Compute, truncate: bool
+    window: Sequence[Record], read: Sequence[Read], *, column: int, compute: Compute
 ) -> Iterator[Outcome]:
-    # Equal cells are read once, equal things computed once, however they are written.
-    read: dict[tuple[str, ...], Row | BadRow] = {}
-    examples: dict[tuple[str, bytes], Example] = {}
-    results: list[Row | BadRow] = []
-    for record in window:
-        cells = (record.problem or "", *(record.cells[index] for index in (columns.input, *columns.numbers)))
-        if cells not in read:
-            result = read_row(
-                record, columns=columns, read=lambda text: featurizer.read(text, truncate=truncate)
-            )
-            read[cells] = result
-            if isinstance(result, Row) and _key(result) not in examples:
-                examples[_key(result)] = featurizer.example(result.reading, numbers=result.numbers.tolist())
-        results.append(read[cells])
+    # Equal things are computed once, however they are written.
+    examples = {row.key: row.example for row in read if isinstance(row, Featurized)}
     computed = dict(zip(examples, compute(list(examples.values())), strict=True))
-    for record, result in zip(window, results, strict=True):
-        if isinstance(result, BadRow):
-            yield Outcome(record, None, reason=result.reason)
+    for record, row in zip(window, read, strict=True):
+        if isinstance(row, BadRow):
+            yield Outcome(record, None, reason=row.reason)
         else:
-            output = computed[_key(result)]
+            output, units = computed[row.key], row.example.stream.units
             yield Outcome(
                 record,
                 output,
-                reason="; ".join(result.reading.notes),
-                units=_units(featurizer, result) if output.ndim > 1 else None,
-                length=len(record.cells[columns.input].strip()),
+                reason="; ".join(row.notes),
+                units=units[units >= 0] if output.ndim > 1 else None,
+                length=len(record.cells[column].strip()),
             )
-
-
-def _units(featurizer: Featurizer, row: Row) -> npt.NDArray[np.int64]:
-    """Places of the residues in this row's own text: one thing can be written with other gaps and blanks."""
-    units = featurizer.tokens(row.reading).units
-    return units[units >= 0]
-
-
-def _key(row: Row) -> tuple[str, bytes]:
-    return row.reading.identity, row.numbers.tobytes()

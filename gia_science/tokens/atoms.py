@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 from rdkit import Chem
-from rdkit.Chem import Lipinski, rdCIPLabeler, rdFingerprintGenerator, rdMolDescriptors
+from rdkit.Chem import Lipinski, rdCIPLabeler, rdFingerprintGenerator, rdMolDescriptors, rdqueries
 
 from gia_science.tokens.facts import AtomKind, MoleculeFacts, molecule_facts, outer_electrons
 from gia_science.tokens.stream import FloatArray, IntArray
@@ -56,6 +56,7 @@ _BOND_KIND: Final = {
 
 # The hierarchical digraphs behind CIP labels can explode on cages; past this many steps no label is given.
 _CIP_STEPS: Final = 100_000
+_CHIRAL: Final = rdqueries.HasChiralTagQueryAtom()
 _MORGAN: Final = rdFingerprintGenerator.GetMorganGenerator(
     radius=len(CONTEXT_BUCKETS), includeRedundantEnvironments=True
 )
@@ -118,11 +119,10 @@ def _of_kind(kind: AtomKind) -> FloatArray:
 
 
 def _chirality_flags(facts: MoleculeFacts) -> list[tuple[int, list[int]]]:
-    chiral = [atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for atom in facts.atoms]
-    if not any(chiral):
+    if not facts.mol.GetAtomsMatchingQuery(_CHIRAL):
         return []
     mol = Chem.Mol(facts.mol)  # labels noted on the molecule could change descriptors
-    centres = [mol.GetAtomWithIdx(index) for index, is_centre in enumerate(chiral) if is_centre]
+    centres = list(mol.GetAtomsMatchingQuery(_CHIRAL))
     for atom in centres:
         atom.ClearProp("_CIPCode")
     try:

@@ -123,9 +123,7 @@ class MoleculeFacts:
     @cached_property
     def labute(self) -> DoubleArray:
         """Labute's contributions to the surface area ``(A,)``."""
-        return np.array(
-            list(rdMolDescriptors._CalcLabuteASAContribs(self.mol, True)[0]), dtype=np.float64
-        )
+        return np.array(list(rdMolDescriptors._CalcLabuteASAContribs(self.mol, True)[0]), dtype=np.float64)
 
     @cached_property
     def distances(self) -> DoubleArray:
@@ -136,7 +134,8 @@ class MoleculeFacts:
     @cached_property
     def adjacency(self) -> DoubleArray:
         """1 between bonded atoms ``(A, A)``, 0 elsewhere."""
-        return (self.distances == 1).astype(np.float64)
+        adjacency: DoubleArray = (self.distances == 1).astype(np.float64)
+        return adjacency
 
     @cached_property
     def bond_order_distances(self) -> DoubleArray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 from rdkit import Chem
@@ -47,8 +47,18 @@ _BURDEN: Final = {
 _BCUT: Final = tuple(
     f"BCUT2D_{name}" for name in ("MWHI", "MWLOW", "CHGHI", "CHGLO", "LOGPHI", "LOGPLOW", "MRHI", "MRLOW")
 )
+# RDKit's functions in Python have no types.
+_QED: Final[Callable[..., float]] = QED.qed
+_QED_PROPERTIES: Final[Callable[..., Any]] = QED.QEDproperties
+_STEREO_CENTRES: Final[Callable[..., list[tuple[int, str]]]] = Chem.FindMolChiralCenters
 _MORGAN: Final = rdFingerprintGenerator.GetMorganGenerator(radius=3)
-_ERRORS: Final = (RuntimeError, ValueError, TypeError, ArithmeticError, LookupError)  # what RDKit's are seen to raise
+_ERRORS: Final = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    LookupError,
+)  # what RDKit's are seen to raise
 
 
 class RDKit2DFunctions:
@@ -64,44 +74,41 @@ class RDKit2DFunctions:
         fragments = {name: pattern for name, pattern in _fragment_patterns() if name in self.functions}
         self.names = tuple(self.functions)
         self._fragments = tuple(fragments)
-        self._fragment_screen = PatternScreen(tuple(fragments.values()))
-        self._acceptor_screen = PatternScreen(QED.Acceptors)
-        self._alert_screen = PatternScreen(QED.StructuralAlerts)
+        self._screen = PatternScreen((*fragments.values(), *QED.Acceptors), sought=QED.StructuralAlerts)
 
     def compute(self, facts: MoleculeFacts) -> dict[str, float]:
         """Value of every descriptor, in RDKit's order; NaN where RDKit cannot compute it."""
         found: dict[str, float] = {}
         if all(kind.number > 1 for kind in facts.kinds):
-            for part in (
-                *(_charges, _states, _surface, _eigenvalues, _graph, _paths, _electrons, _crippen, _density),
-                *(_spatial, self._fragment_counts),
-            ):
-                found.update(part(facts))
+            for part in _PARTS:
+                found |= part(facts)
+            found |= self._patterns(facts)
         for name, function in self.functions.items():
-            if name not in found and name != "qed":
+            if name not in found:
                 found[name] = _value_or_nan(function, facts.mol)
-        if "qed" in self.functions:
-            found["qed"] = self._qed(facts, found)
         return {name: found[name] for name in self.functions}
 
-    def _fragment_counts(self, facts: MoleculeFacts) -> Iterator[tuple[str, float]]:
-        return zip(self._fragments, self._fragment_screen.counts(facts), strict=True)
+    def _patterns(self, facts: MoleculeFacts) -> dict[str, float]:
+        """Fragment counts and, with what else it needs, drug-likeness.
 
-    def _qed(self, facts: MoleculeFacts, found: Mapping[str, float]) -> float:
-        """Drug-likeness. G. R. Bickerton et al., Nature Chemistry 2012, 4, 90."""
-        if any(kind.number <= 1 for kind in facts.kinds):
-            return _value_or_nan(self.functions["qed"], facts.mol)
-        properties = QED.QEDproperties(
+        G. R. Bickerton et al., Nature Chemistry 2012, 4, 90.
+        """
+        counts, alerts = self._screen.counts(facts)
+        needed = ("MolWt", "NumHDonors", "TPSA", "NumRotatableBonds")
+        found: dict[str, float] = dict(zip(self._fragments, counts, strict=False))
+        found |= {name: _value_or_nan(self.functions[name], facts.mol) for name in needed}
+        properties = _QED_PROPERTIES(
             MW=found["MolWt"],
-            ALOGP=found["MolLogP"],
-            HBA=sum(self._acceptor_screen.counts(facts)),
+            ALOGP=_crippen(facts)["MolLogP"],
+            HBA=sum(counts[len(self._fragments) :]),
             HBD=found["NumHDonors"],
             PSA=found["TPSA"],
             ROTB=found["NumRotatableBonds"],
             AROM=_rings_without_aliphatic(facts),
-            ALERTS=sum(self._alert_screen.counts(facts, most=1)),
+            ALERTS=sum(alerts),
         )
-        return _value_or_nan(lambda mol: QED.qed(mol, qedProperties=properties), facts.mol)
+        found["qed"] = _value_or_nan(lambda mol: _QED(mol, qedProperties=properties), facts.mol)
+        return found
 
 
 def _fragment_patterns() -> Iterator[tuple[str, Chem.Mol]]:
@@ -233,8 +240,14 @@ def _paths(facts: MoleculeFacts) -> dict[str, float]:
     second, third = _kappa_2(len(numbers), twos[2], alpha), _kappa_3(len(numbers), threes[2], alpha)
     orders = {"Chi2": twos, "Chi3": threes, "Chi4": fours}
     return {
-        **{f"{name}{kind}": float(sums[row]) for name, sums in orders.items() for row, kind in enumerate("vn")},
-        **{"Kappa2": second, "Kappa3": third, "Phi": first * second / len(numbers)},
+        **{
+            f"{name}{kind}": float(sums[row])
+            for name, sums in orders.items()
+            for row, kind in enumerate("vn")
+        },
+        "Kappa2": second,
+        "Kappa3": third,
+        "Phi": first * second / len(numbers),
     }
 
 
@@ -332,17 +345,16 @@ def _spatial(facts: MoleculeFacts) -> dict[str, float]:
     Chem.FindPotentialStereoBonds(mol)
     stereo: set[int] = set()
     for index, (ends, kind) in enumerate(zip(facts.ends, facts.bond_kinds, strict=True)):
-        if kind.type == Chem.BondType.DOUBLE:
-            if mol.GetBondWithIdx(index).GetStereo() != Chem.BondStereo.STEREONONE:
-                stereo.update(ends)
-    centres = Chem.FindMolChiralCenters(
-        mol, includeUnassigned=True, includeCIP=False, useLegacyImplementation=False
-    )
+        if kind.type != Chem.BondType.DOUBLE:
+            continue
+        if mol.GetBondWithIdx(index).GetStereo() != Chem.BondStereo.STEREONONE:
+            stereo.update(ends)
+    centres = _STEREO_CENTRES(mol, includeUnassigned=True, includeCIP=False, useLegacyImplementation=False)
     stereo.update(index for index, _ in centres)
     score = 0
-    for index, kind in enumerate(facts.kinds):
-        term = _HYBRIDISATION_TERM.get(kind.hybridisation, 4) * kind.degree**2
-        promoted = (index in stereo) + bool(kind.ring_sizes and not kind.aromatic)
+    for index, atom in enumerate(facts.kinds):
+        term = _HYBRIDISATION_TERM.get(atom.hybridisation, 4) * atom.degree**2
+        promoted = (index in stereo) + bool(atom.ring_sizes and not atom.aromatic)
         score += term << promoted
     return {"SPS": score / len(facts.kinds)}
 
@@ -356,9 +368,7 @@ def _rings_without_aliphatic(facts: MoleculeFacts) -> int:
             removed |= {atom for atom in (first, second) if kinds[atom].ring_sizes}
     if not removed:
         return len(facts.rings)
-    return _independent_cycles(
-        [ends for ends in facts.ends if removed.isdisjoint(ends)]
-    )
+    return _independent_cycles([ends for ends in facts.ends if removed.isdisjoint(ends)])
 
 
 def _independent_cycles(edges: Sequence[tuple[int, int]]) -> int:
@@ -378,3 +388,17 @@ def _independent_cycles(edges: Sequence[tuple[int, int]]) -> int:
         else:
             root[one] = other
     return cycles
+
+
+_PARTS: Final[tuple[Callable[[MoleculeFacts], dict[str, float]], ...]] = (
+    _charges,
+    _states,
+    _surface,
+    _eigenvalues,
+    _graph,
+    _paths,
+    _electrons,
+    _crippen,
+    _density,
+    _spatial,
+)

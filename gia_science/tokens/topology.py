@@ -24,7 +24,8 @@ def estate_indices(facts: MoleculeFacts) -> DoubleArray:
     own = np.array([_intrinsic_state(kind.number, kind.hydrogens, kind.degree) for kind in facts.kinds])
     between = facts.distances + 1
     weight = np.where(between < _CONNECTED, 1 / between**2, 0.0)
-    return own + own * weight.sum(axis=1) - weight @ own
+    states: DoubleArray = own + own * weight.sum(axis=1) - weight @ own
+    return states
 
 
 @lru_cache(maxsize=4096)

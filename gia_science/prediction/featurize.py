@@ -1,0 +1,195 @@
+"""From records to examples, in this process or in several, while the caller computes with the ones before."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from types import TracebackType
+from typing import Self
+
+from gia_science.data.record import Record
+from gia_science.data.rows import BadRow, Columns, read_row
+from gia_science.tokens.featurizer import Example, Featurizer
+from gia_science.tokens.vocabulary import Vocabulary
+
+PIECE = 64
+"""Rows that a process is given at a time."""
+START_ROWS = 2000
+"""Rows after which other processes are started; for fewer, starting them takes longer than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Featurized:
+    """What the network needs of one row.
+
+    Parameters
+    ----------
+    key : (str, bytes)
+        Identity of the input and the row's numbers: rows with one key get one output.
+    notes : tuple of str
+        What was assumed when the input was read.
+    example : Example
+        Its units are places in this row's own text.
+    """
+
+    key: tuple[str, bytes]
+    notes: tuple[str, ...]
+    example: Example
+
+
+Read = Featurized | BadRow
+Window = tuple[Sequence[Record], list[Read]]
+
+
+def featurize(
+    records: Sequence[Record], *, columns: Columns, featurizer: Featurizer, truncate: bool
+) -> list[Read]:
+    """Read and featurise records; the descriptors of one thing are computed once, however it is written.
+
+    Parameters
+    ----------
+    records : sequence of Record
+    columns : Columns
+        Places of the input and the numeric columns.
+    featurizer : Featurizer
+    truncate : bool
+        Use the first part of inputs that are longer than the model allows.
+    """
+    seen: dict[tuple[str, bytes], Example] = {}
+    results: list[Read] = []
+    for record in records:
+        row = read_row(record, columns=columns, read=lambda text: featurizer.read(text, truncate=truncate))
+        if isinstance(row, BadRow):
+            results.append(row)
+            continue
+        key = row.reading.identity, row.numbers.tobytes()
+        if key in seen:
+            example = Example(featurizer.tokens(row.reading), seen[key].descriptors)
+        else:
+            example = featurizer.example(row.reading, numbers=row.numbers.tolist())
+        seen.setdefault(key, example)
+        results.append(Featurized(key, row.reading.notes, example))
+    return results
+
+
+class FeaturePool:
+    """Featurises windows of records, in other processes where there are many.
+
+    A context manager: on leaving, by an error or Ctrl-C too, the processes end within the piece at hand. What
+    comes out does not depend on the number of processes.
+
+    Parameters
+    ----------
+    featurizer : Featurizer
+    columns : Columns
+        Places of the input and the numeric columns.
+    truncate : bool, default False
+        Use the first part of inputs that are longer than the model allows.
+    workers : int, default 1
+        Number of processes; with 1 everything happens in this one. Other processes import the main module of
+        the program, so a script that asks for them guards its code with ``if __name__ == "__main__"``.
+    """
+
+    def __init__(
+        self, featurizer: Featurizer, *, columns: Columns, truncate: bool = False, workers: int = 1
+    ) -> None:
+        self._featurizer = featurizer
+        self._columns = columns
+        self._truncate = truncate
+        self._workers = workers
+        self._done = 0
+        self._executor: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+            self._executor = None
+
+    def windows(self, windows: Iterable[Sequence[Record]]) -> Iterator[Window]:
+        """Each window with what became of its records, in order.
+
+        Equal rows of a window are featurised once. Once there are processes, the window after the one that is
+        handed out is read and in work; never more than that one lies in memory besides.
+        """
+        waiting: deque[tuple[Sequence[Record], list[int], list[Future[list[Read]]]]] = deque()
+        for window in windows:
+            places, distinct = self._distinct(window)
+            if self._executor is None and self._workers > 1 and self._done >= START_ROWS:
+                self._executor = _start(self._workers)
+            if self._executor is None:
+                results = featurize(
+                    distinct, columns=self._columns, featurizer=self._featurizer, truncate=self._truncate
+                )
+                self._done += len(distinct)
+                yield window, [results[place] for place in places]
+                continue
+            waiting.append((window, places, self._submit(self._executor, distinct)))
+            if len(waiting) > 1:
+                yield _collect(*waiting.popleft())
+        while waiting:
+            yield _collect(*waiting.popleft())
+
+    def _distinct(self, window: Sequence[Record]) -> tuple[list[int], list[Record]]:
+        """Place of each record of a window among those that differ in what is read of them, and these."""
+        read = (self._columns.input, *self._columns.numbers)
+        first: dict[tuple[str, ...], int] = {}
+        places: list[int] = []
+        distinct: list[Record] = []
+        for record in window:
+            cells = (record.problem or "", *(record.cells[index] for index in read))
+            if cells not in first:
+                first[cells] = len(distinct)
+                distinct.append(record)
+            places.append(first[cells])
+        return places, distinct
+
+    def _submit(self, executor: ProcessPoolExecutor, records: Sequence[Record]) -> list[Future[list[Read]]]:
+        stored = json.dumps(self._featurizer.to_json())
+        vocabulary = self._featurizer.tokenizer.vocabulary.raw
+        pieces = (records[start : start + PIECE] for start in range(0, len(records), PIECE))
+        return [
+            executor.submit(_work, piece, self._columns, stored, vocabulary, self._truncate)
+            for piece in pieces
+        ]
+
+
+def _start(workers: int) -> ProcessPoolExecutor:
+    # Never by a plain fork: PyTorch's threads do not survive it. A server that has the imports done forks fast.
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        context: multiprocessing.context.BaseContext = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
+    else:
+        context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts_to_the_parent)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _collect(window: Sequence[Record], places: list[int], futures: list[Future[list[Read]]]) -> Window:
+    results = [result for future in futures for result in future.result()]
+    return window, [results[place] for place in places]
+
+
+def _work(
+    records: Sequence[Record], columns: Columns, stored: str, vocabulary: str, truncate: bool
+) -> list[Read]:
+    return featurize(records, columns=columns, featurizer=_featurizer(stored, vocabulary), truncate=truncate)
+
+
+@lru_cache(maxsize=1)
+def _featurizer(stored: str, vocabulary: str) -> Featurizer:
+    """The featurizer of the parent, made once in each process: RDKit's compiled patterns cannot travel."""
+    return Featurizer.from_json(json.loads(stored), vocabulary=Vocabulary.parse(vocabulary))
