@@ -21,7 +21,7 @@ from gia_science.tokens.vocabulary import Vocabulary
 PIECE = 64
 """Rows that a process is given at a time."""
 START_ROWS = 2000
-"""Rows after which other processes are started; for fewer, starting them takes longer than it saves."""
+"""Different rows in a window for which other processes are started: for fewer, that takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,6 @@ class FeaturePool:
         self._columns = columns
         self._truncate = truncate
         self._workers = workers
-        self._done = 0
         self._executor: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -125,13 +124,12 @@ class FeaturePool:
         waiting: deque[tuple[Sequence[Record], list[int], list[Future[list[Read]]]]] = deque()
         for window in windows:
             places, distinct = self._distinct(window)
-            if self._executor is None and self._workers > 1 and self._done >= START_ROWS:
+            if self._executor is None and self._workers > 1 and len(distinct) >= START_ROWS:
                 self._executor = _start(self._workers)
             if self._executor is None:
                 results = featurize(
                     distinct, columns=self._columns, featurizer=self._featurizer, truncate=self._truncate
                 )
-                self._done += len(distinct)
                 yield window, [results[place] for place in places]
                 continue
             waiting.append((window, places, self._submit(self._executor, distinct)))
