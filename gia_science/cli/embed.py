@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,19 +66,20 @@ def embed(
 
     when_long = check_choice("--long", long, CHOICES)
     choice = EmbeddingChoice(check_choice("--pooling", pooling, POOLINGS), layer, tokens)
-    use_threads(threads)
+    workers = use_threads(threads)
     refuse_overwrite(out, [data])
     check_embedding_target(out)
     loaded = Model.load(model)
     table = open_table(data, header=header, format=format)
-    found = loaded.embedding_outcomes(table, input=input, long=when_long, choice=choice)
+    found = loaded.embedding_outcomes(table, input=input, long=when_long, choice=choice, workers=workers)
     tally = Tally("embedded")
     told = outcome_columns(when_long)
-    if tokens:
-        _write_tokens(out, tally.watch(found), told, width=loaded.width, long=when_long)
-    else:
-        columns = output_columns(table.header, told)
-        _write_rows(out, tally.watch(found), columns, width=loaded.width, long=when_long)
+    with closing(found):
+        if tokens:
+            _write_tokens(out, tally.watch(found), told, width=loaded.width, long=when_long)
+        else:
+            columns = output_columns(table.header, told)
+            _write_rows(out, tally.watch(found), columns, width=loaded.width, long=when_long)
     tally.finish(out)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,13 +86,21 @@ def predict(
             parts.start(job, resume=resume)
         done = parts.count * window if parts is not None else 0
         total = count_rows(data, table.records)
-        rows = _predicted(loaded, table, input=input, long=choice, window=window, done=done, total=total)
-        if parts is not None:
-            rows = parts.through(rows, size=window)
+        fresh = _predicted(
+            loaded,
+            table,
+            input=input,
+            long=choice,
+            window=window,
+            done=done,
+            total=total,
+            workers=threads,
+        )
+        rows = fresh if parts is None else parts.through(fresh, size=window)
         added = zip(columns[len(table.header) :], numeric_columns(loaded.targets, long=choice), strict=True)
         numbers = [name for name, is_number in added if is_number]
         staging = parts.folder if parts is not None else None
-        with TableWriter(target, columns, numbers=numbers, staging=staging) as writer:
+        with closing(fresh), TableWriter(target, columns, numbers=numbers, staging=staging) as writer:
             for row in rows:
                 writer.write_row(row.cells)
                 tally.see(row, done=row.cells[-2] == "ok", reason=row.cells[-1])
@@ -107,7 +116,8 @@ def _predicted(
     window: int,
     done: int,
     total: int | None,
-) -> Iterator[Record]:
+    workers: int,
+) -> Generator[Record, None, None]:
     """Rows of the output behind those that are done."""
     from gia_science.cli.output import track
     from gia_science.data.shards import Stride
@@ -115,6 +125,7 @@ def _predicted(
 
     cells = prediction_cells(model.targets, long=long)
     rest = replace(table, records=Stride(table.records, done))
-    outcomes = model.outcomes(rest, input=input, long=long, window=window)
-    for outcome in track(outcomes, "predicted", total=total, done=done):
-        yield replace(outcome.record, cells=(*outcome.record.cells, *cells(outcome)))
+    found = model.outcomes(rest, input=input, long=long, window=window, begun=done > 0, workers=workers)
+    with closing(found):
+        for outcome in track(found, "predicted", total=total, done=done):
+            yield replace(outcome.record, cells=(*outcome.record.cells, *cells(outcome)))

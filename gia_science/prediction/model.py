@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -298,9 +298,19 @@ class Model:
         )
 
     def outcomes(
-        self, table: Table, *, input: str | None = None, long: Long = "error", window: int | None = None
-    ) -> Iterator[Outcome]:
-        """Outcome of every record of a table, read in groups: scaled values or probabilities."""
+        self,
+        table: Table,
+        *,
+        input: str | None = None,
+        long: Long = "error",
+        window: int | None = None,
+        begun: bool = False,
+        workers: int = 1,
+    ) -> Generator[Outcome, None, None]:
+        """Outcome of every record of a table, read in windows: scaled values or probabilities.
+
+        `window`, `begun` and `workers` are those of `gia_science.prediction.outcomes.outcomes`.
+        """
         network, kind = self.saved.network, self.targets.kind
         return self._outcomes(
             table,
@@ -308,6 +318,8 @@ class Model:
             input=input,
             long=long,
             window=window,
+            begun=begun,
+            workers=workers,
         )
 
     def embedding_outcomes(
@@ -317,17 +329,34 @@ class Model:
         input: str | None = None,
         long: Long = "error",
         choice: EmbeddingChoice = MODELS_OWN,
-    ) -> Iterator[Outcome]:
+        window: int | None = None,
+        begun: bool = False,
+        workers: int = 1,
+    ) -> Generator[Outcome, None, None]:
         """Outcome of every record of a table: its embedding ``(d,)``, or those of its units ``(L, d)``."""
         network = self.saved.network
         choice.check(network.config)
         return self._outcomes(
-            table, lambda examples: embed_examples(network, examples, choice=choice), input=input, long=long
+            table,
+            lambda examples: embed_examples(network, examples, choice=choice),
+            input=input,
+            long=long,
+            window=window,
+            begun=begun,
+            workers=workers,
         )
 
     def _outcomes(
-        self, table: Table, compute: Compute, *, input: str | None, long: Long, window: int | None = None
-    ) -> Iterator[Outcome]:
+        self,
+        table: Table,
+        compute: Compute,
+        *,
+        input: str | None,
+        long: Long,
+        window: int | None,
+        begun: bool,
+        workers: int,
+    ) -> Generator[Outcome, None, None]:
         check_long(long, domain=self.domain)
         return outcomes(
             table.records,
@@ -336,6 +365,8 @@ class Model:
             compute=compute,
             long=long,
             window=window,
+            begun=begun,
+            workers=workers,
         )
 
     def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from gia_science.data.record import Record
-from gia_science.data.rows import BadRow, Columns, Row, read_row
+from gia_science.data.rows import BadRow, Columns
 from gia_science.errors import UnreadableInputError
+from gia_science.prediction.featurize import FeaturePool, Featurized, Read
 from gia_science.prediction.forward import FloatArray
 from gia_science.prediction.windows import combine
 from gia_science.tokens.featurizer import Example, Featurizer
@@ -20,8 +21,10 @@ from gia_science.tokens.stream import IntArray
 Compute = Callable[[Sequence[Example]], Sequence[FloatArray | UnreadableInputError]]
 WINDOW = 8192
 """Most records that are read at once: within them batches are sorted by length."""
-WINDOW_TOKENS = 2**17
-"""Tokens after which no more records are read at once: with `WINDOW` this bounds the memory."""
+FIRST_WINDOW = 512
+"""Records that are read at once at the start; then twice as many, and so on to `WINDOW`."""
+WINDOW_CHARACTERS = 2**17
+"""Characters of input after which no more records are read at once: with `WINDOW` this bounds the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +72,15 @@ def outcomes(
     compute: Compute,
     long: Long = "error",
     window: int | None = None,
-) -> Iterator[Outcome]:
+    begun: bool = False,
+    workers: int = 1,
+) -> Generator[Outcome, None, None]:
     """Compute something for every record.
 
     Parameters
     ----------
     records : iterable of Record
-        Read in groups; the whole of it never lies in memory.
+        Read in windows; the whole of it never lies in memory.
     columns : Columns
         Places of the input and the numeric columns.
     featurizer : Featurizer
@@ -85,109 +90,100 @@ def outcomes(
         Refuse inputs that are longer than the model allows, use their first part, or read them in windows whose
         outputs `combine` puts together.
     window : int, optional
-        No group goes beyond a multiple of so many records, by default `WINDOW`. The last bits of the outputs depend
-        on which records are computed together.
+        No records are read together beyond a multiple of so many, by default `WINDOW`. The last bits of the outputs
+        depend on which records are computed together.
+    begun : bool, default False
+        Whether these are not the first records of their table, but those from a multiple of `window` on.
+    workers : int, default 1
+        Processes that read and featurise; see `FeaturePool`. They change no bit of the outputs.
 
     Yields
     ------
     Outcome
-        One per record, in order. Equal inputs of a group are computed once.
+        One per record, in order. Equal inputs that are read together are computed once.
     """
-    iterator = iter(records)
-    while batch := list(islice(iterator, window or WINDOW)):
-        rest = iter(batch)
-        while group := _Group.read(rest, columns=columns, featurizer=featurizer, long=long):
-            yield from group.finish(compute)
+    cut = _windows(
+        records,
+        size=window or WINDOW,
+        begun=begun,
+        length=lambda record: _characters(record, columns, featurizer.max_length, long),
+    )
+    with FeaturePool(featurizer, columns=columns, long=long, workers=workers) as pool:
+        for part, read in pool.windows(cut):
+            yield from _window(part, read, compute=compute, max_length=featurizer.max_length)
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Records and what was read of them; of all that is distinct a row and its examples, one for each window."""
+def _characters(record: Record, columns: Columns, max_length: int, long: Long) -> int:
+    """Size of what is made of a record, about: more is read of a long input only where windows overlap."""
+    count = len(record.cells[columns.input])
+    return 2 * count if long == "window" else min(count, max_length)
 
-    columns: Columns
-    featurizer: Featurizer
-    rows: list[tuple[Record, Row | BadRow]]
-    distinct: dict[tuple[str, bytes], tuple[Row, list[Example]]]
 
-    @classmethod
-    def read(
-        cls, records: Iterator[Record], *, columns: Columns, featurizer: Featurizer, long: Long
-    ) -> _Group | None:
-        """Take records until there are enough tokens; None where there are no records left."""
-        group = cls(columns, featurizer, [], {})
-        # Equal cells are read once, equal things computed once, however they are written.
-        seen: dict[tuple[str, ...], Row | BadRow] = {}
-        tokens = 0
-        for record in records:
-            used = (columns.input, *columns.numbers)
-            cells = (record.problem or "", *(record.cells[index] for index in used))
-            if cells not in seen:
-                seen[cells] = read_row(
-                    record, columns=columns, read=lambda text: featurizer.read(text, long=long)
-                )
-                tokens += group._add(seen[cells])
-            group.rows.append((record, seen[cells]))
-            if tokens >= WINDOW_TOKENS:
+def _windows(
+    records: Iterable[Record], *, size: int, begun: bool, length: Callable[[Record], int]
+) -> Iterator[list[Record]]:
+    """Windows of records, short ones first: whoever waits sees the first output soon."""
+    iterator, place = iter(records), 0
+    while True:
+        end = (place // size + 1) * size
+        if not begun and place < size:
+            end = min(end, FIRST_WINDOW * 2 ** (place // FIRST_WINDOW).bit_length())
+        window: list[Record] = []
+        characters, seen = 0, set[str]()
+        for record in islice(iterator, end - place):
+            window.append(record)
+            # Equal inputs are computed once. Unequal ones that hash alike only make a window longer.
+            key = "\0".join(record.cells)
+            characters += 0 if key in seen else length(record)
+            seen.add(key)
+            if characters >= WINDOW_CHARACTERS:
                 break
-        return group if group.rows else None
-
-    def _add(self, row: Row | BadRow) -> int:
-        """Make the examples of a row that are not there yet; the number of their tokens."""
-        if isinstance(row, BadRow) or _key(row) in self.distinct:
-            return 0
-        numbers = row.numbers.tolist()
-        parts = self.featurizer.parts(row.reading)
-        examples = [self.featurizer.example(part, numbers=numbers) for part in parts]
-        self.distinct[_key(row)] = row, examples
-        return sum(map(len, examples))
-
-    def finish(self, compute: Compute) -> Iterator[Outcome]:
-        """Compute all examples; the outcomes of the records in their order."""
-        outputs = iter(compute([example for _, examples in self.distinct.values() for example in examples]))
-        computed = {
-            key: self._whole(row, list(islice(outputs, len(examples))))
-            for key, (row, examples) in self.distinct.items()
-        }
-        for record, row in self.rows:
-            if isinstance(row, BadRow):
-                yield Outcome(record, None, reason=row.reason)
-                continue
-            output = computed[_key(row)]
-            if isinstance(output, UnreadableInputError):
-                yield Outcome(record, None, reason=output.reason)
-            else:
-                yield self._outcome(record, row, output)
-
-    def _whole(
-        self, row: Row, outputs: list[FloatArray | UnreadableInputError]
-    ) -> FloatArray | UnreadableInputError:
-        arrays = []
-        for output in outputs:
-            if isinstance(output, UnreadableInputError):
-                return output
-            arrays.append(output)
-        return combine(arrays, windows(row.reading.length, max_length=self.featurizer.max_length))
-
-    def _outcome(self, record: Record, row: Row, output: FloatArray) -> Outcome:
-        reading, text = row.reading, record.cells[self.columns.input]
-        outcome = Outcome(
-            record,
-            output,
-            reason="; ".join(reading.notes),
-            length=len(text.strip()),
-            truncated=reading.truncated,
-        )
-        if output.ndim == 1:
-            return outcome
-        # In this row's own text: one thing can be written with other gaps, or in another order of atoms.
-        tokenizer = self.featurizer.tokenizer
-        places = tokenizer.places(reading, text)[: len(output)]
-        order = np.argsort(places)
-        names = tokenizer.names(reading, text)
-        return replace(
-            outcome, output=output[order], units=places[order], names=tuple(names[unit] for unit in order)
-        )
+        if not window:
+            return
+        yield window
+        place += len(window)
 
 
-def _key(row: Row) -> tuple[str, bytes]:
-    return row.reading.identity, row.numbers.tobytes()
+def _window(
+    window: Sequence[Record], read: Sequence[Read], *, compute: Compute, max_length: int
+) -> Iterator[Outcome]:
+    # Equal things are computed once, however they are written.
+    distinct = {row.key: row for row in read if isinstance(row, Featurized)}
+    outputs = iter(compute([example for row in distinct.values() for example in row.examples]))
+    computed = {
+        key: _whole(row, list(islice(outputs, len(row.examples))), max_length=max_length)
+        for key, row in distinct.items()
+    }
+    for record, row in zip(window, read, strict=True):
+        if isinstance(row, BadRow):
+            yield Outcome(record, None, reason=row.reason)
+            continue
+        output = computed[row.key]
+        if isinstance(output, UnreadableInputError):
+            yield Outcome(record, None, reason=output.reason)
+        else:
+            yield _outcome(record, row, output)
+
+
+def _whole(
+    row: Featurized, outputs: Sequence[FloatArray | UnreadableInputError], *, max_length: int
+) -> FloatArray | UnreadableInputError:
+    arrays = []
+    for output in outputs:
+        if isinstance(output, UnreadableInputError):
+            return output
+        arrays.append(output)
+    return combine(arrays, windows(row.length, max_length=max_length))
+
+
+def _outcome(record: Record, row: Featurized, output: FloatArray) -> Outcome:
+    outcome = Outcome(
+        record, output, reason="; ".join(row.notes), length=row.characters, truncated=row.truncated
+    )
+    if output.ndim == 1:
+        return outcome
+    # In this row's own text: one thing can be written with other gaps, or in another order of atoms.
+    places = row.places[: len(output)]
+    order = np.argsort(places)
+    names = tuple(row.names[unit] for unit in order)
+    return replace(outcome, output=output[order], units=places[order], names=names)

@@ -7,8 +7,9 @@ from typing import Final
 
 import numpy as np
 from rdkit import Chem
-from rdkit.Chem import Lipinski, rdCIPLabeler, rdFingerprintGenerator, rdMolDescriptors, rdPartialCharges
+from rdkit.Chem import Lipinski, rdCIPLabeler, rdFingerprintGenerator, rdMolDescriptors, rdqueries
 
+from gia_science.tokens.facts import AtomKind, MoleculeFacts, molecule_facts, outer_electrons
 from gia_science.tokens.stream import FloatArray, IntArray
 
 ELEMENTS: Final = ("H", "B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
@@ -55,6 +56,7 @@ _BOND_KIND: Final = {
 
 # The hierarchical digraphs behind CIP labels can explode on cages; past this many steps no label is given.
 _CIP_STEPS: Final = 100_000
+_CHIRAL: Final = rdqueries.HasChiralTagQueryAtom()
 _MORGAN: Final = rdFingerprintGenerator.GetMorganGenerator(
     radius=len(CONTEXT_BUCKETS), includeRedundantEnvironments=True
 )
@@ -77,53 +79,50 @@ def atom_features(mol: Chem.Mol) -> FloatArray:
     (A, F) float32
         Columns of `FEATURE_NAMES`.
     """
-    mol = Chem.Mol(mol)
-    # RDKit's own iterators over atoms and bonds are several times slower than asking for each by its index.
-    atoms = [mol.GetAtomWithIdx(index) for index in range(mol.GetNumAtoms())]
-    features = np.zeros((len(atoms), len(FEATURE_NAMES)), dtype=np.float32)
-    rows, columns = _flags(mol, atoms)
-    features[rows, columns] = 1
-    features[:, _FIRST_CONTINUOUS:] = _continuous(mol, atoms)
+    facts = molecule_facts(mol)
+    features = np.stack([_of_kind(kind) for kind in facts.kinds])
+    for column, members in [*_chirality_flags(facts), *_hydrogen_bond_flags(facts.mol)]:
+        features[members, column] = 1
+    features[:, _COLUMN["mass"]] = [atom.GetMass() for atom in facts.atoms]
+    features[:, _COLUMN["partial_charge"]] = facts.charges
+    features[:, [_COLUMN["logp_contribution"], _COLUMN["refractivity_contribution"]]] = facts.crippen
+    features[:, _COLUMN["polar_area_contribution"]] = rdMolDescriptors._CalcTPSAContribs(facts.mol)
+    continuous = features[:, _FIRST_CONTINUOUS:] / _SCALES
+    finite = np.nan_to_num(continuous, nan=0.0, posinf=0.0, neginf=0.0)
+    features[:, _FIRST_CONTINUOUS:] = np.clip(finite, -_LARGEST, _LARGEST)
     return features
 
 
-def _flags(mol: Chem.Mol, atoms: list[Chem.Atom]) -> tuple[list[int], list[int]]:
-    """Rows and columns of the features that are 1."""
-    rows: list[int] = []
-    columns: list[int] = []
-    other_element, other_hybridisation = _COLUMN["element_other"], _COLUMN["hybridisation_other"]
-    degree_0, hydrogens_0 = _COLUMN["degree_0"], _COLUMN["hydrogens_0"]
-    for index, atom in enumerate(atoms):
-        mine = [
-            _ELEMENT_COLUMN.get(atom.GetSymbol(), other_element),
-            degree_0 + min(atom.GetDegree(), _MOST_NEIGHBOURS),
-            hydrogens_0 + min(atom.GetTotalNumHs(), _MOST_HYDROGENS),
-            _HYBRIDISATION_COLUMN.get(atom.GetHybridization(), other_hybridisation),
-        ]
-        if atom.GetIsAromatic():
-            mine.append(_COLUMN["aromatic"])
-        columns += mine
-        rows += [index] * len(mine)
-    for column, members in [
-        *_ring_flags(mol),
-        *_chirality_flags(mol, atoms),
-        *_hydrogen_bond_flags(mol),
-    ]:
-        columns += [column] * len(members)
-        rows += members
-    return rows, columns
+@lru_cache(maxsize=4096)
+def _of_kind(kind: AtomKind) -> FloatArray:
+    """Features ``(F,)`` that follow from the kind of an atom, not yet scaled; 0 elsewhere."""
+    table = Chem.GetPeriodicTable()
+    features = np.zeros(len(FEATURE_NAMES), dtype=np.float32)
+    features[_ELEMENT_COLUMN.get(table.GetElementSymbol(kind.number), _COLUMN["element_other"])] = 1
+    features[_COLUMN["degree_0"] + min(kind.degree, _MOST_NEIGHBOURS)] = 1
+    features[_COLUMN["hydrogens_0"] + min(kind.hydrogens, _MOST_HYDROGENS)] = 1
+    features[_HYBRIDISATION_COLUMN.get(kind.hybridisation, _COLUMN["hybridisation_other"])] = 1
+    features[[_COLUMN[f"ring_of_{size}"] for size in kind.ring_sizes if size in _RING_SIZES]] = 1
+    of_name = {
+        "aromatic": kind.aromatic,
+        "in_ring": bool(kind.ring_sizes),
+        "formal_charge": kind.charge,
+        "radical_electrons": kind.radicals,
+        "valence": kind.valence,
+        "covalent_radius": table.GetRcovalent(kind.number),
+        "outer_electrons": outer_electrons(kind.number),
+    }
+    for name, value in of_name.items():
+        features[_COLUMN[name]] = value
+    features.setflags(write=False)
+    return features
 
 
-def _ring_flags(mol: Chem.Mol) -> list[tuple[int, list[int]]]:
-    rings = mol.GetRingInfo().AtomRings()
-    sizes = [(_COLUMN[f"ring_of_{len(ring)}"], list(ring)) for ring in rings if len(ring) in _RING_SIZES]
-    return [*sizes, *((_COLUMN["in_ring"], list(ring)) for ring in rings)]
-
-
-def _chirality_flags(mol: Chem.Mol, atoms: list[Chem.Atom]) -> list[tuple[int, list[int]]]:
-    centres = [atom for atom in atoms if atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED]
-    if not centres:
+def _chirality_flags(facts: MoleculeFacts) -> list[tuple[int, list[int]]]:
+    if not facts.mol.GetAtomsMatchingQuery(_CHIRAL):
         return []
+    mol = Chem.Mol(facts.mol)  # labels noted on the molecule could change descriptors
+    centres = list(mol.GetAtomsMatchingQuery(_CHIRAL))
     for atom in centres:
         atom.ClearProp("_CIPCode")
     try:
@@ -149,33 +148,6 @@ def _hydrogen_bond_flags(mol: Chem.Mol) -> list[tuple[int, list[int]]]:
             ("hydrogen_acceptor", Lipinski.HAcceptorSmarts),
         )
     ]
-
-
-def _continuous(mol: Chem.Mol, atoms: list[Chem.Atom]) -> FloatArray:
-    crippen = np.array(rdMolDescriptors._CalcCrippenContribs(mol), dtype=np.float32)
-    rdPartialCharges.ComputeGasteigerCharges(mol)
-    of_atoms = [
-        (
-            atom.GetFormalCharge(),
-            atom.GetNumRadicalElectrons(),
-            atom.GetTotalValence(),
-            atom.GetMass(),
-            *_of_element(atom.GetAtomicNum()),
-            atom.GetDoubleProp("_GasteigerCharge"),
-        )
-        for atom in atoms
-    ]
-    polar_area = np.array(rdMolDescriptors._CalcTPSAContribs(mol), dtype=np.float32)
-    values = np.column_stack([np.array(of_atoms, dtype=np.float32), crippen, polar_area])
-    finite = np.nan_to_num(values / _SCALES, nan=0.0, posinf=0.0, neginf=0.0)
-    bounded: FloatArray = np.clip(finite, -_LARGEST, _LARGEST)
-    return bounded
-
-
-@lru_cache(maxsize=128)
-def _of_element(number: int) -> tuple[float, int]:
-    table = Chem.GetPeriodicTable()
-    return table.GetRcovalent(number), table.GetNOuterElecs(number)
 
 
 def atom_contexts(mol: Chem.Mol) -> IntArray:
@@ -208,7 +180,6 @@ def atom_contexts(mol: Chem.Mol) -> IntArray:
 
 def bonds(mol: Chem.Mol) -> tuple[IntArray, IntArray]:
     """Bonds as pairs of atom indices (E, 2), and their kinds (E,) as indices into `BOND_KINDS`."""
-    found = [mol.GetBondWithIdx(index) for index in range(mol.GetNumBonds())]
-    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in found]
-    kinds = [_BOND_KIND.get(bond.GetBondType(), len(BOND_KINDS) - 1) for bond in found]
-    return np.array(ends, dtype=np.int64).reshape(-1, 2), np.array(kinds, dtype=np.int64)
+    facts = molecule_facts(mol)
+    kinds = [_BOND_KIND.get(kind.type, len(BOND_KINDS) - 1) for kind in facts.bond_kinds]
+    return np.array(facts.ends, dtype=np.int64).reshape(-1, 2), np.array(kinds, dtype=np.int64)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from Bio.SeqUtils import ProtParamData
 from Bio.SeqUtils.ProtParam import ProteinAnalysis
 from rdkit import Chem, rdBase
-from rdkit.Chem import Descriptors, rdFingerprintGenerator
+from rdkit.Chem import rdFingerprintGenerator
 
 from gia_science.catalog import suggestion
 from gia_science.errors import DefinitionError
 from gia_science.tokens.elements import INDEX, element_table
+from gia_science.tokens.facts import molecule_facts
+from gia_science.tokens.rdkit2d import RDKit2DFunctions
 from gia_science.tokens.scaling import DescriptorScaling, numeric_cell
 from gia_science.tokens.stream import Reading
 
@@ -51,6 +54,16 @@ _EISENBERG = dict(
 )
 _HELIX_ANGLE = math.radians(100)
 _MOMENT_WINDOW = 11
+
+# The same by index in `_RESIDUES`, and Biopython's tables, so that whole chains are looked up at once.
+_CODE = np.full(128, -1)
+_CODE[[ord(residue) for residue in _RESIDUES]] = range(len(_RESIDUES))
+_HYDROPHOBICITY = np.array([_EISENBERG[residue] for residue in _RESIDUES])
+_HYDROPATHY = np.array([ProtParamData.kd[residue] for residue in _RESIDUES])
+_FLEXIBILITY = np.array([ProtParamData.Flex[residue] for residue in _RESIDUES])
+_INSTABILITY = np.array([[ProtParamData.DIWV[one][other] for other in _RESIDUES] for one in _RESIDUES])
+# Biopython takes the sixth residue of a window for its middle: its weight counts twice, that of the fifth never.
+_FLEXIBILITY_WEIGHTS = np.array([0.25, 0.4375, 0.625, 0.8125, 0, 1.8125, 0.625, 0.4375, 0.25]) / 5.25
 
 
 class DescriptorProvider(Protocol[ParsedT]):
@@ -96,33 +109,15 @@ class RDKit2D:
     domain = "smiles"
 
     def __init__(self) -> None:
-        functions: dict[str, Callable[[Chem.Mol], float]] = dict(Descriptors.descList)
-        self._functions = [_log_ipc if name == "Ipc" else function for name, function in functions.items()]
-        self.names = tuple("log1p_Ipc" if name == "Ipc" else name for name in functions)
+        self._functions = RDKit2DFunctions()
+        self.names = tuple("log1p_Ipc" if name == "Ipc" else name for name in self._functions.names)
 
     def compute(self, reading: Reading[Chem.Mol]) -> DescriptorArray:
         """Descriptors of a molecule; see `DescriptorProvider`."""
-        molecule = Chem.Mol(reading.parsed)  # RDKit notes partial charges on the molecule it is given
         with rdBase.BlockLogs():
-            return _finite([_value_or_nan(function, molecule) for function in self._functions])
-
-
-def _value_or_nan(function: Callable[[Chem.Mol], float], molecule: Chem.Mol) -> float:
-    try:
-        return float(function(molecule))
-    except (
-        RuntimeError,
-        ValueError,
-        TypeError,
-        ArithmeticError,
-        LookupError,
-    ):  # what RDKit's are seen to raise
-        return math.nan
-
-
-def _log_ipc(molecule: Chem.Mol) -> float:
-    ipc: Callable[[Chem.Mol], float] = Descriptors.Ipc
-    return math.log1p(ipc(molecule))
+            found = self._functions.compute(molecule_facts(reading.parsed))
+        found["Ipc"] = math.log1p(found["Ipc"])
+        return _finite(list(found.values()))
 
 
 class MorganCounts:
@@ -188,21 +183,34 @@ class ProtParam:
 
 
 def _chain_properties(chain: str) -> list[float]:
-    analysis = ProteinAnalysis(chain)
-    flexibility = analysis.flexibility()
+    analysis, codes = ProteinAnalysis(chain), _codes(chain)
     return [
         analysis.molecular_weight(),
         analysis.aromaticity(),
         _aliphatic_index(chain),
-        analysis.instability_index() if len(chain) > 1 else math.nan,
+        10 * float(_INSTABILITY[codes[:-1], codes[1:]].sum()) / len(chain) if len(chain) > 1 else math.nan,
         analysis.isoelectric_point(),
-        analysis.gravy(),
+        float(_HYDROPATHY[codes].sum()) / len(chain),
         analysis.charge_at_pH(7.0),
         *analysis.secondary_structure_fraction(),
         *analysis.molar_extinction_coefficient(),
-        sum(flexibility) / len(flexibility) if flexibility else math.nan,
-        _hydrophobic_moment(chain),
+        _mean_flexibility(codes),
+        _hydrophobic_moment(codes),
     ]
+
+
+def _codes(residues: str) -> npt.NDArray[np.int64]:
+    """Index in `_RESIDUES` of each residue, -1 for others."""
+    return _CODE[np.frombuffer(residues.encode("ascii", "replace"), dtype=np.uint8)]
+
+
+def _mean_flexibility(codes: npt.NDArray[np.int64]) -> float:
+    """Mean over the windows of 9 residues of Vihinen's flexibility, as Biopython weights and counts them."""
+    windows = len(codes) - len(_FLEXIBILITY_WEIGHTS)
+    if windows < 1:
+        return math.nan
+    profile = np.convolve(_FLEXIBILITY[codes], _FLEXIBILITY_WEIGHTS[::-1], mode="valid")
+    return float(profile[:windows].mean())
 
 
 def _residue_fractions(chain: str) -> list[float]:
@@ -214,10 +222,9 @@ def _aliphatic_index(chain: str) -> float:
     return 100 * weighted / len(chain)
 
 
-def _hydrophobic_moment(chain: str) -> float:
-    window = min(_MOMENT_WINDOW, len(chain))
-    hydrophobicity = np.array([_EISENBERG[residue] for residue in chain])
-    turned = hydrophobicity * np.exp(1j * _HELIX_ANGLE * np.arange(len(chain)))
+def _hydrophobic_moment(codes: npt.NDArray[np.int64]) -> float:
+    window = min(_MOMENT_WINDOW, len(codes))
+    turned = _HYDROPHOBICITY[codes] * np.exp(1j * _HELIX_ANGLE * np.arange(len(codes)))
     return float(np.abs(np.convolve(turned, np.ones(window), mode="valid")).max() / window)
 
 
@@ -230,13 +237,10 @@ class Dipeptides:
 
     def compute(self, reading: Reading[HasResidues]) -> DescriptorArray:
         """Fractions of a chain; see `DescriptorProvider`."""
-        index = {residue: position for position, residue in enumerate(_RESIDUES)}
-        pairs = [
-            index[first] * len(_RESIDUES) + index[second]
-            for first, second in pairwise(reading.parsed.residues)
-            if first in index and second in index
-        ]
-        if not pairs:
+        codes = _codes(reading.parsed.residues)
+        first, second = codes[:-1], codes[1:]
+        pairs = (first * len(_RESIDUES) + second)[(first >= 0) & (second >= 0)]
+        if not len(pairs):
             return np.full(len(self.names), math.nan)
         return np.bincount(pairs, minlength=len(self.names)) / len(pairs)
 

@@ -135,19 +135,32 @@ def test_what_was_truncated_is_marked(featurizer: Featurizer) -> None:
     assert [outcome.truncated for outcome in cut] == [True, False, False]
 
 
-def test_records_are_read_until_there_are_enough_tokens(
+def test_records_are_read_until_there_are_enough_characters(
     featurizer: Featurizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five tokens each, equal ones counted once; and no group goes beyond a multiple of the window."""
-    whole, _ = run(featurizer, records([("CCC", str(row)) for row in range(7)]))
-    monkeypatch.setattr(module, "WINDOW_TOKENS", 10)
+    """Three characters each, equal ones counted once; and no window goes beyond a multiple of the largest."""
     given = records([("CCC", str(row)) for row in range(7)])
+    whole, _ = run(featurizer, given)
+    monkeypatch.setattr(module, "WINDOW_CHARACTERS", 6)
     parts, counter = run(featurizer, given)
     assert counter.calls == [2, 2, 2, 1]
     assert [outcome.output.tolist() for outcome in parts] == [outcome.output.tolist() for outcome in whole]
     assert run(featurizer, records([("CCC", "1")] * 7))[1].calls == [1]
     monkeypatch.setattr(module, "WINDOW", 3)
     assert run(featurizer, given)[1].calls == [2, 1, 2, 1, 1]
+
+
+def test_first_windows_are_short_but_where_work_goes_on(
+    featurizer: Featurizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows end at the same records whether a table is read at once or from a multiple of the window on."""
+    monkeypatch.setattr(module, "FIRST_WINDOW", 2)
+    monkeypatch.setattr(module, "WINDOW", 8)
+    given = records([("CCC", str(row)) for row in range(20)])
+    assert run(featurizer, given)[1].calls == [2, 2, 4, 8, 4]
+    counter = Counter()
+    list(outcomes(given[8:], columns=COLUMNS, featurizer=featurizer, compute=counter, begun=True))
+    assert counter.calls == [8, 4]
 
 
 def test_what_does_not_fit_in_memory_is_an_error_row(featurizer: Featurizer) -> None:

@@ -241,3 +241,18 @@ def test_columns_are_fixed_at_training():
     np.testing.assert_array_equal(alone[0], scaling.transform(rows)[3])
     assert "range_electronegativity" in scaling.names
     assert "n_elements" in scaling.dropped
+
+
+@pytest.mark.parametrize("length", [2, 9, 10, 11, 300, 1000])
+def test_protein_descriptors_of_any_length_are_biopythons(length: int):
+    residues = "".join(np.random.default_rng(length).choice([*"ACDEFGHIKLMNPQRSTVWY"], length))
+    found, oracle = named(PROTPARAM, chain(residues)), ProteinAnalysis(residues)
+    assert found["instability_index"] == pytest.approx(oracle.instability_index())
+    assert found["gravy"] == pytest.approx(oracle.gravy())
+    flexibility = oracle.flexibility()
+    expected = np.mean(flexibility) if flexibility else math.nan
+    assert found["mean_flexibility"] == pytest.approx(expected, nan_ok=True)
+    pairs = named(DIPEPTIDES, chain(residues))
+    for pair in ("AC", "YY", residues[:2]):
+        count = sum(residues[place : place + 2] == pair for place in range(length - 1))
+        assert pairs[pair] == pytest.approx(count / (length - 1))
