@@ -2,13 +2,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+FUZZ_SECONDS ?= 600
 
-.PHONY: help install demo test test-slow check format clean
+.PHONY: help install demo test test-slow fuzz check format clean
 
 help:
 	@echo "make demo       train three real predictors and write runs/demo/ (about five minutes)"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the long tests too"
+	@echo "make fuzz       feed the readers random bytes for FUZZ_SECONDS (600)"
 	@echo "make check      lint, types, import rules"
 
 install: $(STAMP)
@@ -26,6 +28,10 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2
+
+fuzz: $(STAMP)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
+	$(BIN)/python tests/fuzz/fuzz_tables.py --seconds $(FUZZ_SECONDS) --folder runs/fuzz
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
 def counted(number: int, noun: str = "row") -> str:
     """A number with its noun, for messages: ``1 row``, ``2 rows``."""
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def listed(names: Sequence[str], *, most: int = 20, width: int = 80) -> str:
+    """The first `most` of some names from a file, each cut to `width` characters: a line that can be read."""
+    shown = [name if len(name) <= width else f"{name[:width]}..." for name in names[:most]]
+    return ", ".join([*shown, "..."] if len(names) > most else shown)
 
 
 @dataclass(frozen=True, slots=True)

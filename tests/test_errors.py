@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from gia_science import errors
-from gia_science.errors import GiaError, TableError, Where
+from gia_science.errors import GiaError, TableError, Where, listed
 
 
 def test_message_has_place_what_got_expected_and_hint_in_one_line() -> None:
@@ -41,3 +41,10 @@ def test_errors_come_back_whole_from_a_worker_process() -> None:
 def test_every_error_is_of_the_family_and_a_value_error(kind: type[Exception]) -> None:
     assert issubclass(kind, GiaError)
     assert issubclass(kind, ValueError)
+
+
+def test_a_list_of_names_stays_a_line_that_can_be_read() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(["a", "b", "c"], most=2) == "a, b, ..."
+    assert listed(["abc"], width=2) == "ab..."
+    assert listed([]) == ""

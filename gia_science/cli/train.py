@@ -121,7 +121,7 @@ def _check_asked(task: str | None, changes: Mapping[str, Any]) -> None:
     """Refuse a command that says too little, with what can be said."""
     from gia_science.data.cards import load_card
     from gia_science.data.table import open_table
-    from gia_science.errors import RecipeError, Where
+    from gia_science.errors import RecipeError, Where, listed
 
     if task is not None:
         return
@@ -139,7 +139,7 @@ def _check_asked(task: str | None, changes: Mapping[str, Any]) -> None:
             "which column is to be learnt?", hint=f"say it with --target; there are: {', '.join(columns)}"
         )
     table = open_table(file, header=changes.get("data.header", True), format=changes.get("data.format"))
-    hint = f"say it with --target; there are: {', '.join(table.columns)}"
+    hint = f"say it with --target; there are: {listed(table.columns)}"
     if table.format == "fasta":
         hint = "a FASTA file holds no measurements: train on a table with a sequence and a target column"
     raise RecipeError("which column is to be learnt?", hint=hint, where=Where(file=table.source))

@@ -47,7 +47,7 @@ def validate(
     from gia_science.evaluation.validation import validate as inspect
 
     report = inspect(
-        data,
+        Path(data),
         target=target,
         input=input,
         domain=domain,

@@ -53,7 +53,7 @@ class _Stream(io.RawIOBase):
         except EOFError as error:
             raise TableError(
                 "the compressed file is cut off",
-                got=f"its end after {self._count} bytes of content",
+                got=f"its end after {self._count} bytes of content" if self._count else None,
                 hint="copy or download it again",
                 where=where,
             ) from error
@@ -104,6 +104,8 @@ class ByteSource:
             self._rest = _unzipped(stdin if stdin is not None else sys.stdin.buffer, self.name, owned=False)
         else:
             self.name = str(source)
+            if not self.name:
+                raise TableError("no file: its name is empty")
             stream = _unzipped(_opened(Path(source), self.name), self.name, owned=True)
             # A named pipe gives its bytes once: it is read on, not opened again.
             if Path(source).is_file():

@@ -13,7 +13,7 @@ from itertools import islice
 from gia_science.data.compression import HEAD_BYTES, ByteSource
 from gia_science.data.lines import text_lines, whole_lines
 from gia_science.data.record import Record, Table, id_position, name_columns
-from gia_science.errors import TableError, Where
+from gia_science.errors import TableError, Where, listed
 
 DELIMITERS = ("\t", ";", ",", "|")
 """What may stand between cells; of two that fit a file equally well, the first."""
@@ -161,7 +161,8 @@ def _rows(lines: Iterator[str], delimiter: str, name: str) -> Iterator[_Row]:
                     hint='write a quote inside a quoted cell twice: ""',
                     where=Where(file=name, line=start),
                 ) from error
-            problem = str(error) if too_long else "text after the closing quote of a cell"
+            longest = f"a cell of more than {csv.field_size_limit()} characters"
+            problem = longest if too_long else "text after the closing quote of a cell"
             yield _Row(start, ["".join(feed.taken).rstrip("\r\n")], problem)
         else:
             yield _Row(start, cells)
@@ -255,7 +256,7 @@ def _header(first: _Row, rows: Sequence[_Row], name: str) -> tuple[tuple[str, ..
     if suspects:
         raise TableError(
             "the first row looks like data",
-            got=", ".join(map(repr, suspects)),
+            got=listed(list(map(repr, suspects))),
             expected="names of columns",
             hint="use --no-header, or name the columns",
             where=where,

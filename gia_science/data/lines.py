@@ -20,7 +20,6 @@ _BYTE_ORDER_MARKS = {
 }
 _BINARY_FILES = {
     b"PK\x03\x04": "a ZIP archive or Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook",
     b"BZh91AY": "bzip2 data",
     b"\xfd7zXZ": "xz data",
     b"(\xb5/\xfd": "Zstandard data",
@@ -29,6 +28,10 @@ _BINARY_FILES = {
     b"%PDF-": "a PDF",
     b"\x89PNG": "a picture",
 }
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
+# An Excel workbook is a ZIP archive that holds files of these names.
+_WORKBOOK = re.compile(rb"PK\x03\x04.*xl/(?:workbook|worksheets|styles|sharedStrings|_rels)", re.DOTALL)
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?[\s\[{]*[\[{]\s*\"")
 # A page that asks for a login is easily saved under the name of the file behind it.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|\?xml)\b", re.IGNORECASE)
 _SAVE_AS = "save it as UTF-8 text"
@@ -91,6 +94,8 @@ def refuse_binary(head: bytes, *, source: str) -> None:
             raise TableError(
                 f"{encoding} text, not UTF-8", got="its byte-order mark at byte 1", hint=_SAVE_AS, where=where
             )
+    if head.startswith(_OLD_WORKBOOK) or _WORKBOOK.match(head):
+        raise TableError("not a text file", got="an Excel workbook", hint="save it as CSV", where=where)
     for magic, kind in _BINARY_FILES.items():
         if head.startswith(magic):
             raise TableError("not a text file", got=kind, hint="export it as CSV", where=where)
@@ -98,6 +103,8 @@ def refuse_binary(head: bytes, *, source: str) -> None:
         raise TableError(
             "not a table", got="a web page (HTML or XML)", hint="download the file itself", where=where
         )
+    if _JSON.match(head):
+        raise TableError("not a table", got="JSON", hint="save it as CSV", where=where)
     if b"\0" not in head:
         return
     first = head.index(b"\0")

@@ -37,7 +37,8 @@ def read_parquet(source: ByteSource, *, id_column: str | None = None) -> Table:
     """Table of a Parquet file; every value becomes text.
 
     Floats are written in the shortest form that reads back equal, nulls and NaN become empty text, and nested
-    values are written as Python writes them. A compressed file or a stream is held in memory as a whole.
+    values are written as Python writes them. A date beyond the year 9999 is its number with the type of the column.
+    A compressed file or a stream is held in memory as a whole.
 
     Raises
     ------
@@ -83,7 +84,7 @@ class _ParquetRecords:
                     if batch is None:
                         return
                     rows = list(zip(*map(_texts, batch.columns), strict=True))
-                except (arrow.ArrowException, OSError, ValueError) as error:
+                except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
                     raise TableError(
                         "the Parquet file is damaged", got=str(error), where=Where(file=name, line=row + 2)
                     ) from error
@@ -106,6 +107,15 @@ class _ParquetRecords:
 def _texts(array: Any) -> list[str]:
     # As Python floats, single precision would be written with digits that it does not have.
     narrow = str(array.type) in {"float", "halffloat"}
-    return [
-        cell_text(value) for value in (array.to_numpy(zero_copy_only=False) if narrow else array.to_pylist())
-    ]
+    values = array.to_numpy(zero_copy_only=False) if narrow else map(_value, array)
+    return [cell_text(value) for value in values]
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    # Python has no dates after the year 9999; the column of dates may not even be one that is used.
+    except OverflowError:
+        if not pyarrow_module("pyarrow.types").is_temporal(scalar.type):
+            raise
+        return f"{scalar.value} ({scalar.type})"

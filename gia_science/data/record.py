@@ -11,7 +11,7 @@ import numpy as np
 
 from gia_science.catalog import suggestion
 from gia_science.data.objects import object_text
-from gia_science.errors import TableError, Where
+from gia_science.errors import TableError, Where, listed
 
 Format = Literal["csv", "tsv", "fasta", "smi", "sdf", "cif", "parquet", "memory"]
 
@@ -89,7 +89,7 @@ class Table:
         """
         if column in self.columns:
             return self.columns.index(column)
-        there = f"there are: {', '.join(self.columns[:20])}{', ...' if len(self.columns) > 20 else ''}"
+        there = f"there are: {listed(self.columns)}"
         if len(self.columns) == 1 and self.format == "csv":
             there += "; the delimiters comma, semicolon, tab and | are recognised"
         near = suggestion(column, self.columns)
@@ -129,7 +129,7 @@ def name_columns(header: Sequence[str], *, source: str, line: int = 1) -> tuple[
     if twice:
         raise TableError(
             "column names stand more than once",
-            got=", ".join(map(repr, twice)),
+            got=listed(list(map(repr, twice))),
             hint="rename all but one",
             where=where,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from gia_science.data.compression import ByteSource
+from gia_science.data.lines import refuse_binary
 from gia_science.data.parquet import pyarrow_module
 from gia_science.data.parts import parts_folder
 from gia_science.data.record import Record
@@ -206,7 +207,11 @@ def _interleaved(shards: Sequence[Iterator[RowT]], paths: Sequence[Path]) -> Ite
 
 def _text_rows(path: Path) -> Iterator[bytes]:
     """Rows of a CSV or TSV file as they stand, line ends within quotes included."""
-    with ByteSource(path).open() as stream:
+    source = ByteSource(path)
+    refuse_binary(source.head, source=source.name)
+    if not source.head:
+        raise TableError("the file is empty", where=Where(file=source.name))
+    with source.open() as stream:
         for line in stream:
             row = line
             while row.count(b'"') % 2 and (more := stream.readline()):
@@ -233,7 +238,7 @@ def _damage_named(path: Path) -> Iterator[None]:
     arrow = pyarrow_module("pyarrow")
     try:
         yield
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise TableError(
             "the Parquet file is cut off or damaged", got=str(error), where=Where(file=str(path))
         ) from error

@@ -12,7 +12,7 @@ from gia_science.data.cards import load_card, load_rows
 from gia_science.data.duplicates import DuplicatePolicy
 from gia_science.data.record import LoadedTable, Record, Table
 from gia_science.data.table import read_table
-from gia_science.errors import RecipeError, TableError, Where
+from gia_science.errors import RecipeError, TableError, Where, listed
 from gia_science.settings import Strict
 from gia_science.tokens.domain import guess_column, guess_domain, readable_share, require_domain
 
@@ -130,7 +130,7 @@ def resolve_input(
         return column, domain
     raise TableError(
         "cannot tell which column is the input",
-        got=", ".join(table.columns[:20]),
+        got=listed(table.columns),
         hint="say it with --input",
         where=Where(file=table.source),
     )

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import secrets
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +29,8 @@ _SUFFIXES: dict[str, OutputFormat] = {
     ".pq": "parquet",
 }
 _ROWS_PER_GROUP = 10_000
+# At the start of a file these are marks of FASTA, web pages, JSON, Parquet, comments, byte order and the like.
+_UNLIKE_A_NAME = re.compile(r"\s*[^\w\s]|PAR1|BZh91AY")
 
 
 def output_columns(columns: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
@@ -266,7 +269,9 @@ class _TextSink:
 
     def write_header(self, columns: Sequence[str]) -> None:
         # A name with another delimiter in it, left bare, could be taken for two names.
-        ambiguous = any(mark in column for column in columns for mark in DELIMITERS)
+        ambiguous = any(mark in column for column in columns for mark in DELIMITERS) or (
+            bool(columns) and _UNLIKE_A_NAME.match(columns[0]) is not None
+        )
         self._write(self._writer(csv.QUOTE_ALL if ambiguous else csv.QUOTE_MINIMAL), columns)
 
     def write_row(self, cells: Sequence[str]) -> None:

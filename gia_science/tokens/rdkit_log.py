@@ -55,4 +55,8 @@ def error_log() -> Iterator[ErrorLog]:
     log = ErrorLog()
     with _LOCK, rdBase.BlockLogs(), capture() as caught:
         yield log
-    log.messages = getattr(caught, "messages", "")
+    try:
+        log.messages = getattr(caught, "messages", "")
+    # RDKit quotes its input by bytes, and may cut a letter in two.
+    except UnicodeDecodeError:
+        log.messages = "a character that is not ASCII"

@@ -90,3 +90,14 @@ def test_without_pyarrow_the_error_says_what_to_install(file: Path, monkeypatch:
     monkeypatch.setattr(module, "import_module", absent)
     with pytest.raises(TableError, match=r"pip install 'gia-science\[parquet\]'"):
         read_table(file)
+
+
+def test_dates_beyond_those_of_python_are_told_and_lose_no_row() -> None:
+    stream = io.BytesIO()
+    days, far = pa.array([2**31 - 1, 3], pa.date32()), pa.array([2**62, 3], pa.timestamp("us", tz="UTC"))
+    pq.write_table(pa.table({"id": ["a", "b"], "day": days, "far": far}), stream)
+    rows = [record.cells for record in read_table("-", stdin=io.BytesIO(stream.getvalue())).records]
+    assert rows == [
+        ("a", "2147483647 (date32[day])", "4611686018427387904 (timestamp[us, tz=UTC])"),
+        ("b", "1970-01-04", "1970-01-01 00:00:00.000003+00:00"),
+    ]

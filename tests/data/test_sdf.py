@@ -158,3 +158,10 @@ def test_no_record_is_lost(records: list[str], cut: int) -> None:
     starts = [1, *(number + 2 for number in ends)]
     assert [record.line for record in table.records] == starts[: len(table)]
     assert all(record.cells[0] or record.problem for record in table.records)
+
+
+def test_a_letter_that_rdkit_cuts_in_two_for_its_reason_is_an_error_row() -> None:
+    text = "x\n  program\n\n \u1000 2  1  0  0  0  0  0  0  0  0999 V2000\nM  END\n> <y>\n1\n\n$$$$\n"
+    table = read(text)
+    assert table.column("y") == ["1"]
+    assert table.records[0].problem == "RDKit cannot read the molecule: a character that is not ASCII"

@@ -192,3 +192,14 @@ def test_parquet_holds_numbers_where_told_and_several_row_groups(tmp_path: Path)
     assert table["y"].to_pylist()[:2] == [None, 0.5]
     assert table["column_1"][7].as_py() == "007"
     assert parquet.ParquetFile(path).num_row_groups == 2
+
+
+@pytest.mark.parametrize(
+    "first", [">x", " >x", "PAR1", "BZh91AY", "\ufeffa", '[{"a"', "<html", "#a", "%PDF-", "", "a", " a "]
+)
+def test_a_first_name_that_looks_like_another_kind_of_file_reads_back_equal(
+    tmp_path: Path, first: str
+) -> None:
+    write(tmp_path / "a.csv", (first, "y"), [("1", "x")])
+    table = read_table(tmp_path / "a.csv")
+    assert (table.format, table.header, len(table)) == ("csv", (first, "y"), 1)
