@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gia_science.cli.output import FORMATS, TABLES
+from gia_science.cli.settings import SPLITS
 
 
 def pretrain(
@@ -21,9 +22,7 @@ def pretrain(
     recipe: Annotated[str | None, typer.Option(help="Path of a recipe to start from.")] = None,
     input: Annotated[str | None, typer.Option(help="Input column.")] = None,
     domain: Annotated[str | None, typer.Option(help="protein, smiles or composition.")] = None,
-    split: Annotated[
-        str | None, typer.Option(help="random, folds, or the name of a column with train/validation/test.")
-    ] = None,
+    split: Annotated[str | None, typer.Option(help=SPLITS)] = None,
     fold: Annotated[int | None, typer.Option(min=0, help="Test fold, counted from 0, of five.")] = None,
     bad_rows: Annotated[
         str | None,

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+SPLITS = (
+    "random, stratified, folds, scaffold, scaffold_balanced, cluster, composition, chemical_system, time:COLUMN, "
+    "value:COLUMN, leave_out:COLUMN=GROUP, a split.json, or the name of a column with train/validation/test."
+)
+"""Help text of ``--split``."""
+
 
 def split_settings(split: str | None, fold: int | None) -> dict[str, Any]:
-    """Settings of ``--split`` and ``--fold``; raises `RecipeError` where they do not go together."""
+    """Settings of ``--split`` and ``--fold``; raises `RecipeError` where they do not go together.
+
+    What a recipe says of another method is taken back.
+    """
+    from gia_science.data.splits.recipe import OPTIONS, default_of, method_options, read_split
     from gia_science.errors import RecipeError
 
-    folds = {} if fold is None else {"split.fold": fold}
-    if split == "folds":
-        return {"split.method": "folds", "split.column": None, **folds}
-    if split is None and folds:
-        return {"split.method": "folds", **folds}
-    if folds:
-        raise RecipeError("--fold goes with --split folds", got=f"--split {split}")
-    if split is None:
+    if split is None and fold is None:
         return {}
-    if split == "random":
-        return {"split.method": "random", "split.column": None}
-    return {"split.method": "column", "split.column": split}
+    asked = read_split("folds" if split is None else split)
+    if fold is not None:
+        if asked["method"] != "folds":
+            raise RecipeError("--fold goes with --split folds", got=f"--split {split}")
+        asked["fold"] = fold
+    others = sorted(method_options() - {*OPTIONS[asked["method"]]})
+    # What is asked for must not keep the column of something else; a fold alone is one of the recipe's folds.
+    optional = {"column": None} if split is not None and asked["method"] in ("folds", "leave_out") else {}
+    settings = {**{name: default_of(name) for name in others}, **optional, **asked}
+    return {f"split.{name}": value for name, value in settings.items()}
 
 
 def read_settings(items: list[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gia_science.cli.output import FORMATS, TABLES
+from gia_science.cli.settings import SPLITS
 
 
 def train(
@@ -31,9 +32,7 @@ def train(
     column: Annotated[
         list[str] | None, typer.Option("--column", help="Numeric column to use beside the input.")
     ] = None,
-    split: Annotated[
-        str | None, typer.Option(help="random, folds, or the name of a column with train/validation/test.")
-    ] = None,
+    split: Annotated[str | None, typer.Option(help=SPLITS)] = None,
     fold: Annotated[int | None, typer.Option(min=0, help="Test fold, counted from 0, of five.")] = None,
     bad_rows: Annotated[
         str | None,

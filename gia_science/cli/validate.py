@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gia_science.cli.output import FORMATS, TABLES
+from gia_science.cli.settings import SPLITS
 
 
 def validate(
@@ -30,6 +31,7 @@ def validate(
     max_length: Annotated[
         int | None, typer.Option(min=1, help="Longest input, in residues, atoms or elements (default: 1024).")
     ] = None,
+    split: Annotated[str | None, typer.Option(help=f"Look for leaks of a split: {SPLITS}")] = None,
     header: Annotated[
         bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
     ] = True,
@@ -41,6 +43,8 @@ def validate(
     """Say what in a file would lose rows or flatter scores, and which command to run next.
 
     gia validate measured.csv --target logS
+
+    gia validate measured.csv --target logS --split scaffold
 
     The exit code is 0 when nothing is wrong, 1 when something is, 2 when the file cannot be read at all.
     """
@@ -57,6 +61,7 @@ def validate(
         max_length=max_length,
         header=header,
         format=format,
+        split=split,
     )
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gia_science.data.duplicates import Duplicates, describe_conflict, describe_spread, shown_lines, spreads
 from gia_science.data.notes import NoteCount
@@ -15,6 +15,9 @@ from gia_science.evaluation.columns import ColumnSummary
 from gia_science.evaluation.findings_text import report_text
 from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.protein import LIKE_DNA
+
+if TYPE_CHECKING:
+    from gia_science.evaluation.leakage import LeakageReport
 
 FEWEST_INPUTS = 3
 """Fewest different inputs that can be split into training, validation and test rows."""
@@ -119,6 +122,8 @@ class ValidationReport:
         What was assumed in reading.
     seen : int
         Rows that the model was trained on.
+    leakage : LeakageReport or None
+        What a split lets through from training to test, where one was asked for.
     next_step : str
         The command that would work.
     """
@@ -142,6 +147,7 @@ class ValidationReport:
     notes: tuple[NoteCount, ...]
     remarks: tuple[str, ...] = ()
     seen: int = 0
+    leakage: LeakageReport | None = None
     next_step: str = field(default="")
 
     @property
@@ -159,6 +165,7 @@ class ValidationReport:
                 if target.problem
             ),
             *self._repeats(),
+            *(Finding(f"split: {problem}") for problem in (self.leakage.problems() if self.leakage else [])),
             *(
                 [Finding(f"{counted(self.seen)} were in the training data of the model: scores flatter")]
                 if self.seen
@@ -240,6 +247,7 @@ class ValidationReport:
             "notes": [{"note": note.text, "rows": note.rows, "first_line": note.line} for note in self.notes],
             "remarks": list(self.remarks),
             "in_training_data": self.seen,
+            "leakage": None if self.leakage is None else self.leakage.to_json(),
             "problems": [problem.what for problem in self.problems()],
             "next": self.next_step,
         }

@@ -29,6 +29,8 @@ def report_text(report: ValidationReport) -> str:
     notes = _notes(report)
     if notes:
         lines += ["", "notes", *_indented(notes)]
+    if report.leakage is not None:
+        lines += ["", "split", *(f"  {line}" for line in report.leakage.lines())]
     return "\n".join([*lines, "", f"next: {report.next_step}"])
 
 

@@ -21,6 +21,7 @@ def next_step(
     columns: Sequence[str],
     max_length: int,
     header: bool,
+    split: str | None = None,
 ) -> str:
     """What to do with a table.
 
@@ -29,7 +30,7 @@ def next_step(
     report : ValidationReport
     file : str or None
         As the user named it; of rows in memory, the word FILE stands for it.
-    model, input, domain, kind, columns, max_length, header
+    model, input, domain, kind, columns, max_length, header, split
         What the user said.
     """
     if not report.rows:
@@ -53,6 +54,7 @@ def next_step(
     words = ["gia", "train", file or "FILE", *(word for name in names for word in ("--target", name)), *said]
     words += ["--kind", kind] if kind is not None else []
     words += [word for column in columns for word in ("--column", column)]
+    words += ["--split", split] if split is not None else []
     if report.duplicates.conflicts:
         regression = report.task is not None and report.task.kind == "regression"
         words += ["--duplicates", "mean" if regression else "drop"]

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any, get_args
 from gia_science.catalog import suggestion
 from gia_science.data.inference import infer_targets
 from gia_science.data.inputs import as_table
-from gia_science.data.record import Record, Table, id_position
+from gia_science.data.record import LoadedTable, Record, Table, id_position
 from gia_science.data.rows import MAX_LENGTH, Columns
 from gia_science.data.source import only_column, refuse_two_uses, resolve_input
+from gia_science.data.splits.recipe import SplitRecipe, read_split
+from gia_science.data.table import load_table
 from gia_science.data.targets import Targets, TaskKind
 from gia_science.errors import RecipeError
 from gia_science.evaluation.columns import ColumnSummary, summarise
-from gia_science.evaluation.findings import DomainGuess, Lengths, ValidationReport
+from gia_science.evaluation.findings import FEWEST_INPUTS, DomainGuess, Lengths, ValidationReport
 from gia_science.evaluation.next_step import next_step
 from gia_science.evaluation.scan import BRIEF_ROWS, Scan
+from gia_science.settings import validate as check
 from gia_science.tokens.domain import DOMAINS, guess_column, make_tokenizer, readable_share
 from gia_science.tokens.tokenizer import DomainTokenizer
 
@@ -47,6 +50,7 @@ class Request:
     model: str | None
     max_length: int
     header: bool
+    split: str | None = None
 
 
 def validate(
@@ -61,6 +65,7 @@ def validate(
     max_length: int | None = None,
     header: bool = True,
     format: str | None = None,
+    split: str | Mapping[str, Any] | None = None,
 ) -> ValidationReport:
     """Find what in a table would lose rows or flatter scores.
 
@@ -85,6 +90,9 @@ def validate(
         Whether the first row of a file names the columns.
     format : str, optional
         Format of a file; recognised by default.
+    split : str or mapping, optional
+        A split as ``gia train --split`` takes it, or the settings of one as a recipe has them: the rows are split, and
+        the report says what comes through from training to test. All rows are held in memory for it.
 
     Returns
     -------
@@ -108,8 +116,26 @@ def validate(
         model=None if model is None else str(model),
         max_length=max_length or (MAX_LENGTH if saved is None else saved.featurizer.max_length),
         header=header,
+        split=split if isinstance(split, str) else None,
     )
-    return _validate(table, _with_model(request, table, saved), saved)
+    settings = read_split(split) if isinstance(split, str) else split
+    how = None if settings is None else check(SplitRecipe, settings, error=RecipeError, what="the split")
+    if how is not None:
+        table = load_table(table)
+        if how.column is not None:
+            table.position(how.column)
+    request = _with_model(request, table, saved)
+    report, tokenizer = _validate(table, request, saved, how)
+    if how is None or not isinstance(table, LoadedTable) or report.distinct < FEWEST_INPUTS:
+        return report
+    # scikit-learn and RDKit's fingerprints, which only this needs, take a second to import.
+    from gia_science.evaluation.split_check import check_split
+
+    names = () if report.task is None else request.target
+    found = Columns.find(table, input=report.input.column, numbers=request.columns, targets=names)
+    limit, task = request.max_length, report.task
+    leaks = check_split(how, table, columns=found, tokenizer=tokenizer, max_length=limit, targets=task)
+    return replace(report, leakage=leaks)
 
 
 def _load(model: str | Path | None) -> SavedModel | None:
@@ -148,11 +174,13 @@ def _with_model(request: Request, table: Table, saved: SavedModel | None) -> Req
     )
 
 
-def _validate(table: Table, request: Request, saved: SavedModel | None) -> ValidationReport:
+def _validate(
+    table: Table, request: Request, saved: SavedModel | None, how: SplitRecipe | None
+) -> tuple[ValidationReport, DomainTokenizer[Any]]:
     records = iter(table.records)
     head = list(islice(records, SAMPLE_ROWS))
-    guess = _guess(table, head, request)
-    used = {guess.column, *request.target, *request.columns}
+    guess = _guess(table, head, request, {*_split_column(how)})
+    used = {guess.column, *request.target, *request.columns, *_split_column(how)}
     tokenizer = make_tokenizer(guess.domain) if saved is None else saved.featurizer.tokenizer
     scan = _scan(tokenizer, table, guess.column, request, saved)
     for record in chain(head, records):
@@ -192,16 +220,21 @@ def _validate(table: Table, request: Request, saved: SavedModel | None) -> Valid
         columns=request.columns,
         max_length=request.max_length,
         header=request.header,
+        split=request.split,
     )
-    return replace(report, next_step=step)
+    return replace(report, next_step=step), tokenizer
 
 
-def _guess(table: Table, head: Sequence[Record], request: Request) -> DomainGuess:
+def _split_column(how: SplitRecipe | None) -> tuple[str, ...]:
+    return () if how is None or how.column is None else (how.column,)
+
+
+def _guess(table: Table, head: Sequence[Record], request: Request, split: set[str]) -> DomainGuess:
     used = {*request.target, *request.columns}
     for name in used:
         table.position(name)
     texts = [cell for record in head for cell in record.cells]
-    wanted = request.input or only_column(table, used)
+    wanted = request.input or only_column(table, used | split)
     column, domain = resolve_input(table, input=wanted, domain=request.domain, texts=texts)
     refuse_two_uses(column, used)
     place = table.position(column)

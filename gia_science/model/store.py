@@ -59,7 +59,7 @@ class FolderKind:
     attachments: tuple[str, ...] = ()
 
 
-MODEL = FolderKind("gia-science", "model folder", ("report.png", "predictions.csv"))
+MODEL = FolderKind("gia-science", "model folder", ("report.png", "predictions.csv", "leakage.json"))
 PRETRAINED = FolderKind("gia-science-backbone", "folder of a pretrained network")
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gia_science.data.duplicates import describe_spread
-from gia_science.data.split import Split
+from gia_science.data.splits.base import Split
 from gia_science.data.targets import Targets
 from gia_science.errors import counted
+from gia_science.evaluation.leakage import LeakageReport
 from gia_science.evaluation.report import Evaluation
 from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.policies import describe_options
@@ -16,7 +17,9 @@ from gia_science.training.prepare import Prepared
 from gia_science.training.recipe import BackboneRecipe, PretrainRecipe
 
 
-def model_card(prepared: Prepared, *, targets: Targets, evaluation: Evaluation, parameters: int) -> str:
+def model_card(
+    prepared: Prepared, *, targets: Targets, evaluation: Evaluation, parameters: int, leaks: LeakageReport
+) -> str:
     """Markdown text of ``README.md`` in a model folder."""
     recipe = prepared.recipe
     sections = [
@@ -30,6 +33,7 @@ def model_card(prepared: Prepared, *, targets: Targets, evaluation: Evaluation, 
         "![Measured against predicted](report.png)",
         "## Data",
         _data(prepared),
+        *(f"- leaks: {line}" for line in leaks.short()),
         "## How inputs are read",
         _options(prepared),
         "## Network",

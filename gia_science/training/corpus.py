@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from gia_science.data.duplicates import Duplicates, find_duplicates
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import BadRow, Row
-from gia_science.data.split import Split
+from gia_science.data.splits.base import Split
+from gia_science.data.splits.methods import SplitInput
 from gia_science.errors import RecipeError
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
@@ -78,7 +79,7 @@ def prepare_corpus(recipe: PretrainRecipe, *, table: LoadedTable | None = None) 
     require_rows(rows, "", table)
     duplicates = find_duplicates(rows)
     tell_repeats(duplicates)
-    split = split_rows(recipe.split, table, rows=rows, places=places)
+    split = split_rows(recipe.split, SplitInput(rows, table, places, tokenizer.domain))
     source = DescriptorSource(providers=(), columns=())
     featurizer = Featurizer(tokenizer, source=source, scalings=(), max_length=limit)
     examples = [featurizer.example(row.reading) for row in rows]

@@ -7,25 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from gia_science.data.cards import load_card
-from gia_science.data.prescribed import prescribed_fold_split
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import (
     BadRow,
     Columns,
     Row,
-    identity_hash,
     read_rows,
     refuse_bad_rows,
     training_reader,
 )
 from gia_science.data.source import DataSource, open_source, resolve_input, table_hash
-from gia_science.data.split import Split, column_split, fold_split, random_split, split_hash
+from gia_science.data.splits.base import Split
+from gia_science.data.splits.methods import SplitInput, make_split
+from gia_science.data.splits.recipe import SplitRecipe
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError, TableError, Where
 from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.notices import tell_bad, tell_notes, tell_repeated_ids
-from gia_science.training.recipe import SplitRecipe
 
 logger = logging.getLogger("gia_science")
 GUESS_ROWS = 200
@@ -118,16 +117,9 @@ def require_rows(rows: Sequence[Row], what: str, table: LoadedTable) -> None:
         )
 
 
-def split_rows(
-    how: SplitRecipe,
-    table: LoadedTable,
-    *,
-    rows: Sequence[Row],
-    places: Sequence[int],
-    strata: Sequence[int] | None = None,
-) -> Split:
-    """Split rows, whose `places` in the table are given; raises `RecipeError` where none are held out."""
-    split = _split(how, table, [row.reading.identity for row in rows], places, strata)
+def split_rows(how: SplitRecipe, data: SplitInput) -> Split:
+    """Split rows and say how; raises `RecipeError` where none are held out."""
+    split = make_split(how, data)
     if not len(split.validation) + len(split.test):
         raise RecipeError(
             "the split leaves no rows to judge the model by", expected="validation or test rows"
@@ -137,39 +129,3 @@ def split_rows(
     for note in split.notes:
         logger.warning("split: %s", note)
     return split
-
-
-def _split(
-    how: SplitRecipe,
-    table: LoadedTable,
-    groups: Sequence[str],
-    places: Sequence[int],
-    strata: Sequence[int] | None,
-) -> Split:
-    values = [] if how.column is None else table.column(how.column)
-    column = [values[place] for place in places] if values else []
-    if how.method == "column":
-        return column_split(column, groups)
-    if how.method == "folds" and how.column is not None:
-        return prescribed_fold_split(
-            column, groups, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata
-        )
-    if how.method == "folds":
-        return fold_split(
-            groups, folds=how.folds, fold=how.fold, seed=how.seed, validation=how.validation, strata=strata
-        )
-    return random_split(groups, fractions=how.fractions, seed=how.seed, strata=strata)
-
-
-def split_record(rows: Sequence[Row], split: Split) -> dict[str, Any]:
-    """Which rows stand in which part, as plain types."""
-    parts = {"train": split.train, "validation": split.validation, "test": split.test}
-    return {
-        "describe": split.describe,
-        "sha256": split_hash(split),
-        "lines": {name: [rows[i].line for i in index] for name, index in parts.items()},
-        "ids": {name: [rows[i].id for i in index] for name, index in parts.items()},
-        "identities": {
-            name: [identity_hash(rows[i].reading.identity) for i in index] for name, index in parts.items()
-        },
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,8 @@ from gia_science.data.inference import infer_targets
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import BadRow, Row
 from gia_science.data.source import only_column, refuse_two_uses
-from gia_science.data.split import Split
+from gia_science.data.splits.base import Split
+from gia_science.data.splits.methods import SplitInput
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError, TableError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
@@ -108,8 +108,7 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     tell_resolved(resolved, policy)
     rows, places = resolved.rows, [places[index] for index in resolved.kept]
     require_rows(rows, f" left by duplicates: {policy}", table)
-    strata = [_stratum(row) for row in rows] if targets.kind in ("binary", "multiclass") else None
-    split = split_rows(recipe.split, table, rows=rows, places=places, strata=strata)
+    split = split_rows(recipe.split, SplitInput(rows, table, places, tokenizer.domain, targets))
     return Prepared(
         recipe=recipe,
         tokenizer=tokenizer,
@@ -213,7 +212,3 @@ def _read(
     usable = [rows[index] for index in kept]
     require_rows(usable, f" with a value of {', '.join(targets.names)}", table)
     return usable, (*bad, *empty), [places[index] for index in kept]
-
-
-def _stratum(row: Row) -> int:
-    return -1 if math.isnan(row.target[0]) else int(row.target[0])

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.record import LoadedTable
+from gia_science.data.splits.stored import split_record
 from gia_science.errors import counted
 from gia_science.evaluation.perplexity import Perplexity, perplexity, unigram_losses
 from gia_science.model.config import LanguageConfig
@@ -22,7 +23,6 @@ from gia_science.training.datamodule import BatchedData, Examples, RespelledExam
 from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
 from gia_science.training.fit import Fitted, fit_network
 from gia_science.training.fitted_attention import with_delta
-from gia_science.training.intake import split_record
 from gia_science.training.language import (
     CausalRows,
     MaskedRows,
@@ -119,7 +119,7 @@ def pretrain(
         featurizer=corpus.featurizer,
         data=recipe.data,
         recipe=recipe.to_yaml(),
-        split=split_record(corpus.rows, corpus.split),
+        split=split_record(corpus.rows, corpus.split, data_sha256=recipe.data.sha256),
         metrics={report.part: report.to_json(), "parameters": fitted.parameters, **fitted.to_json()},
         card=_card(corpus, fitted, report),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import yaml
 from pydantic import Field, model_validator
@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from gia_science.attention import AttentionConfig
 from gia_science.data.rows import MAX_LENGTH
 from gia_science.data.source import DataSource
+from gia_science.data.splits.recipe import SplitRecipe
 from gia_science.data.targets import TaskKind
 from gia_science.errors import RecipeError, Where
 from gia_science.model.config import Objective, Pooling
@@ -39,39 +40,6 @@ class TargetRecipe(Strict):
             raise ValueError(f"units: {len(self.units)} given for {len(self.names)} targets")
         if len(set(self.names)) != len(self.names):
             raise ValueError("names: a target is named twice")
-        return self
-
-
-class SplitRecipe(Strict):
-    """How rows are set aside for validation and test. Rows with one identity always stay together."""
-
-    method: Literal["random", "folds", "column"] = "random"
-    fractions: tuple[float, float, float] = Field(
-        default=(0.8, 0.1, 0.1), description="Training, validation and test shares (random)."
-    )
-    folds: int = Field(default=5, ge=2, description="Number of folds (folds).")
-    fold: int = Field(default=0, ge=0, description="The fold that is the test set (folds).")
-    validation: float = Field(
-        default=0.1, gt=0, lt=1, description="Share of the training folds for validation (folds)."
-    )
-    column: str | None = Field(
-        default=None,
-        description="Column with train, validation or test (column), or with the number of the fold (folds).",
-    )
-    seed: int = Field(default=0, ge=0)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.method == "random" and (abs(sum(self.fractions) - 1) > 1e-6 or min(self.fractions) < 0):
-            raise ValueError("fractions must be positive and sum to 1")
-        if self.method == "folds" and self.fold >= self.folds:
-            raise ValueError(
-                f"fold is counted from 0: with {self.folds} folds it is at most {self.folds - 1}"
-            )
-        if self.method == "column" and self.column is None:
-            raise ValueError("method: column needs a column")
-        if self.method not in ("column", "folds") and self.column is not None:
-            raise ValueError("column goes with method: column or folds")
         return self
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from gia_science.data.rows import Row
 from gia_science.data.targets import Targets
 from gia_science.evaluation.figure import report_figure
+from gia_science.evaluation.leakage import LeakageReport
 from gia_science.evaluation.report import Evaluation
 from gia_science.prediction.columns import number_text
 
@@ -70,3 +72,9 @@ def _predicted(targets: Targets, values: FloatArray, index: int) -> str:
     return (
         targets.labels[int(values.argmax())] if targets.kind == "multiclass" else number_text(values[index])
     )
+
+
+def leakage_file(leaks: LeakageReport) -> bytes:
+    """JSON of what the split lets through from training to test."""
+    text = json.dumps(leaks.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import Row
+from gia_science.data.splits.stored import split_record
 from gia_science.data.targets import Targets
+from gia_science.evaluation.leakage import LeakageReport, leakage
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
@@ -25,11 +27,10 @@ from gia_science.training.card import model_card
 from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
 from gia_science.training.encode import encode
 from gia_science.training.fit import Fitted
-from gia_science.training.intake import split_record
 from gia_science.training.members import fit_members
 from gia_science.training.prepare import Prepared, prepare
 from gia_science.training.recipe import Recipe
-from gia_science.training.report import prediction_table, report_picture
+from gia_science.training.report import leakage_file, prediction_table, report_picture
 
 logger = logging.getLogger("gia_science")
 FloatArray = npt.NDArray[np.float64]
@@ -82,6 +83,7 @@ def run(
     enter(devices)
     prepared = prepare(recipe, table=table)
     rows, split = prepared.rows, prepared.split
+    leaks = _leaks(prepared)
     encoded = encode(prepared)
     examples, targets = encoded.examples, encoded.targets
     members = fit_members(prepared, encoded, devices=devices, progress=progress)
@@ -104,19 +106,22 @@ def run(
     attachments = {
         "report.png": report_picture(
             targets, evaluation, truth=truth, prediction=prediction, baseline=baseline
-        )
+        ),
+        "leakage.json": leakage_file(leaks),
     }
     if targets.kind != "per_token":
         attachments["predictions.csv"] = prediction_table(targets, evaluated, prediction=prediction)
     metrics = {part: evaluation.to_json(), **_training_record(members)}
-    card = model_card(prepared, targets=targets, evaluation=evaluation, parameters=metrics["parameters"])
+    card = model_card(
+        prepared, targets=targets, evaluation=evaluation, parameters=metrics["parameters"], leaks=leaks
+    )
     saved = SavedModel(
         network=network,
         targets=targets,
         featurizer=encoded.featurizer,
         data=prepared.recipe.data,
         recipe=prepared.recipe.to_yaml(),
-        split=split_record(rows, split),
+        split=split_record(rows, split, data_sha256=prepared.recipe.data.sha256),
         metrics=metrics,
         card=card,
         attachments=attachments,
@@ -151,6 +156,19 @@ def _baseline(
         seed=prepared.recipe.seed,
         jobs=jobs,
     )
+
+
+def _leaks(prepared: Prepared) -> LeakageReport:
+    leaks = leakage(
+        prepared.rows,
+        prepared.split,
+        tokenizer=prepared.tokenizer,
+        targets=prepared.targets,
+        seed=prepared.recipe.seed,
+    )
+    for problem in leaks.problems():
+        logger.warning("split: %s", problem)
+    return leaks
 
 
 def _notes(part: str, prepared: Prepared) -> list[str]:

@@ -28,7 +28,7 @@ SURFACE = {
     },
     "validate": {
         "data", "--target", "-t", "--input", "--domain", "--kind", "--column", "--model", "--max-length", "--header",
-        "--no-header", "--format", "--json",
+        "--no-header", "--format", "--split", "--json",
     },
     "pretrain": {
         "data", "--out", "-o", "--objective", "--recipe", "--input", "--domain", "--split", "--fold", "--bad-rows",

@@ -150,3 +150,27 @@ def test_checking_a_file_does_not_load_pytorch(write, tmp_path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_split_is_tried_out_and_said_in_the_next_command(gia, write) -> None:
+    done = gia("validate", write(ROWS), "-t", "y", "--split", "value:y")
+    assert (
+        "  split by value 0.8/0.1/0.1, column 'y', both ends in test; 12 distinct inputs in 12 rows"
+        in done.out
+    )
+    assert "  no input stands in two parts" in done.out.splitlines()
+    assert done.out.splitlines()[-1] == "next: gia train in.csv --target y --split value:y"
+    found = json.loads(gia("validate", "in.csv", "-t", "y", "--split", "value:y", "--json").out)
+    assert found["leakage"]["rows"] == {"train": 10, "validation": 1, "test": 1}
+
+
+def test_rows_that_a_column_puts_on_two_sides_are_a_problem(gia, write) -> None:
+    rows = "".join(f"{'C' * n},{n},{'test' if n > 9 else 'train'}\n" for n in range(1, 13)) + "C,1,test\n"
+    done = gia("validate", write("smiles,y,part\n" + rows), "-t", "y", "--split", "part")
+    assert done.code == 1
+    assert "! split: 1 input of train also in test (1 row of test)" in done.out
+
+
+def test_a_split_that_does_not_go_with_the_file_is_one_error(gia, write) -> None:
+    done = gia("validate", write(ROWS), "-t", "y", "--split", "cluster")
+    assert done.error.startswith("the split cluster is not for smiles input")

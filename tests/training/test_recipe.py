@@ -39,8 +39,11 @@ def test_a_written_recipe_reads_back_equal(name: str, tmp_path: Path) -> None:
             {"target.names": ["y"], "split.fractions": [0.5, 0.1, 0.1]},
             "fractions must be positive and sum to 1",
         ),
-        ({"target.names": ["y"], "split.method": "column"}, "method: column needs a column"),
-        ({"target.names": ["y"], "split.column": "part"}, "column goes with method: column or folds"),
+        ({"target.names": ["y"], "split.method": "column"}, "method: column needs column"),
+        (
+            {"target.names": ["y"], "split.column": "part"},
+            "column goes with method: folds, column, leave_out",
+        ),
         (
             {"target.names": ["y"], "data.file": "a", "data.dataset": "b"},
             "name a dataset or a file, not both",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gia_science.data.prescribed import prescribed_fold_split
+from gia_science.data.splits.prescribed import prescribed_fold_split
 from gia_science.errors import RecipeError
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gia_science.data.split import Split, random_split
+from gia_science.data.splits.at_random import random_split
+from gia_science.data.splits.base import Split
 from gia_science.errors import RecipeError
 from gia_science.tokens.stream import IntArray
 

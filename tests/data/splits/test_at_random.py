@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from gia_science.data.split import Split, column_split, fold_split, random_split, split_hash
+from gia_science.data.splits.at_random import random_split
+from gia_science.data.splits.base import Split, split_hash
+from gia_science.data.splits.column import column_split
+from gia_science.data.splits.folds import fold_split
 from gia_science.errors import RecipeError
 
 GROUPS = st.lists(st.sampled_from([f"g{index}" for index in range(30)]), min_size=12, max_size=80)

@@ -1,0 +1,80 @@
+"""Nearest neighbours: equal inputs have similarity 1, values are the plain definitions', chunks change nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
+
+from gia_science.evaluation import similarity
+from gia_science.evaluation.similarity import MEASURES, nearest
+from gia_science.tokens.domain import make_tokenizer
+
+TEXTS = {
+    "smiles": ["CCO", "c1ccccc1", "CCN", "CC(=O)O", "c1ccncc1"],
+    "protein": ["GIGKFLHSAKKFGKAFVGEIMNS", "MKVLAWW", "JJJJXX", "RRWWRRWW", "A"],
+    "composition": ["NaCl", "Fe2O3", "TiO2", "GaAs", "FeO"],
+}
+
+
+def readings(domain: str, texts: list[str]) -> list:
+    tokenizer = make_tokenizer(domain)
+    return [tokenizer.read(text) for text in texts]
+
+
+@pytest.mark.parametrize("domain", sorted(MEASURES))
+def test_an_equal_input_has_similarity_one_and_others_have_less(domain) -> None:
+    rows = readings(domain, TEXTS[domain])
+    assert nearest(domain, rows, rows).similarity == pytest.approx(np.ones(5))
+    apart = nearest(domain, rows[:2], rows[2:]).similarity
+    assert ((apart >= 0) & (apart < 1)).all()
+
+
+def test_molecules_are_compared_by_tanimoto_of_morgan_bits() -> None:
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    one, *others = (generator.GetFingerprint(Chem.MolFromSmiles(text)) for text in TEXTS["smiles"])
+    expected = max(DataStructs.TanimotoSimilarity(one, other) for other in others)
+    rows = readings("smiles", TEXTS["smiles"])
+    assert nearest("smiles", rows[:1], rows[1:]).similarity.tolist() == [expected]
+
+
+def test_compositions_are_compared_by_what_they_share() -> None:
+    (found,) = nearest(
+        "composition", readings("composition", ["Fe0.7Ni0.3"]), readings("composition", ["FeNi"])
+    ).similarity
+    assert found == pytest.approx(0.8)
+
+
+def test_identity_is_counted_by_the_sequence_that_is_held_out() -> None:
+    whole = "GIGKFLHSAKKFGKAFVGEIMNSWWYY"
+    rows = readings("protein", [whole[:20], whole[:10] + "A" * 10])
+    found = nearest("protein", rows, readings("protein", ["DDDDEEEE", whole])).similarity
+    assert found[0] == 1
+    assert 0.5 <= found[1] < 0.7
+    (short,) = nearest("protein", rows[:1], readings("protein", ["GI"])).similarity
+    assert short == 0.1
+
+
+@pytest.mark.parametrize("domain", ["protein", "composition"])
+def test_small_chunks_change_nothing(domain, monkeypatch) -> None:
+    rows = readings(domain, TEXTS[domain])
+    whole = nearest(domain, rows[:3], rows[3:]).similarity
+    monkeypatch.setattr(similarity, "CHUNK_CELLS", 1)
+    assert nearest(domain, rows[:3], rows[3:]).similarity.tolist() == whole.tolist()
+
+
+def test_many_rows_are_sampled_by_the_seed(monkeypatch) -> None:
+    monkeypatch.setattr(similarity, "MOST_ROWS", 4)
+    rows = readings("smiles", ["C" * n for n in range(1, 21)])
+    found = nearest("smiles", rows, rows, seed=1)
+    assert len(found.rows) == len(found.similarity) == 4
+    assert found.rows.tolist() == sorted(set(found.rows.tolist()))
+    assert nearest("smiles", rows, rows, seed=1).rows.tolist() == found.rows.tolist()
+    assert nearest("smiles", rows, rows, seed=2).rows.tolist() != found.rows.tolist()
+
+
+def test_long_sequences_are_aligned_for_fewer_rows(monkeypatch) -> None:
+    monkeypatch.setattr(similarity, "ALIGNED_CELLS", 0)
+    rows = readings("protein", [letter + "ACDE" for letter in "ACDEFGHIKLMNPQRSTVWY" for _ in range(6)])
+    assert len(nearest("protein", rows, rows[:5]).rows) == 100
