@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gia_science.cli.output import FORMATS, TABLES
+from gia_science.cli.resume import RESUME_HELP, SHARD_HELP
 
 if TYPE_CHECKING:
     from gia_science.data.record import Record, Table
@@ -20,8 +21,6 @@ LONG_HELP = (
     "error: refuse inputs longer than the model allows. truncate: use their first part. "
     "window: read proteins in overlapping windows."
 )
-RESUME_HELP = "Go on with a run that was interrupted: the same command, and this option."
-SHARD_HELP = "i/n: only every n-th row, from the i-th on, to out.i-of-n.csv; gia merge joins the files."
 
 
 def predict(
@@ -46,8 +45,7 @@ def predict(
     The exit code is 0 when all rows are predicted, 1 when some are not, 2 when the request cannot be carried out.
     """
     from gia_science.cli.output import Tally, check_choice, count_rows, use_threads
-    from gia_science.cli.resume import describe_job, keep_parts, resumed_threads
-    from gia_science.data.shards import Shard
+    from gia_science.cli.resume import keep_parts, resumed_threads, shard_target, start_job
     from gia_science.data.table import open_table
     from gia_science.data.writer import TableWriter, output_columns, output_format, refuse_overwrite
     from gia_science.prediction.columns import numeric_columns, prediction_columns
@@ -57,8 +55,7 @@ def predict(
 
     choice = check_choice("--long", long, CHOICES)
     window = window or WINDOW
-    share = Shard.parse(shard or "1/1")
-    target = out if shard is None or out == "-" else str(share.path(out))
+    share, target = shard_target(shard, out)
     written_as = output_format(target)
     refuse_overwrite(target, [data])
     tally = Tally("predicted")
@@ -68,22 +65,21 @@ def predict(
         table = open_table(data, header=header, format=format)
         table = replace(table, records=share.records(table.records))
         columns = output_columns(table.header, prediction_columns(loaded.targets, long=choice))
-        if parts is not None:
-            job = describe_job(
-                model,
-                data,
-                format_of_the_input=table.format,
-                format_of_the_output=written_as,
-                columns=columns,
-                input_column=input,
-                header=header,
-                long=long,
-                shard=str(share),
-                threads=threads,
-                rows_of_a_part=window,
-            )
-            parts.start(job, resume=resume)
-        done = parts.count * window if parts is not None else 0
+        done = start_job(
+            parts,
+            model,
+            data,
+            resume=resume,
+            window=window,
+            format_of_the_input=table.format,
+            format_of_the_output=written_as,
+            columns=columns,
+            input_column=input,
+            header=header,
+            long=long,
+            shard=str(share),
+            threads=threads,
+        )
         total = count_rows(data, table.records)
         rows = _predicted(loaded, table, input=input, long=choice, window=window, done=done, total=total)
         if parts is not None:

@@ -317,12 +317,17 @@ class Model:
         input: str | None = None,
         long: Long = "error",
         choice: EmbeddingChoice = MODELS_OWN,
+        window: int | None = None,
     ) -> Iterator[Outcome]:
         """Outcome of every record of a table: its embedding ``(d,)``, or those of its units ``(L, d)``."""
         network = self.saved.network
         choice.check(network.config)
         return self._outcomes(
-            table, lambda examples: embed_examples(network, examples, choice=choice), input=input, long=long
+            table,
+            lambda examples: embed_examples(network, examples, choice=choice),
+            input=input,
+            long=long,
+            window=window,
         )
 
     def _outcomes(

@@ -41,7 +41,7 @@ SURFACE = {
     "merge": {"out", "files"},
     "embed": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--pooling", "--layer",
-        "--tokens", "--long", "--threads",
+        "--tokens", "--long", "--threads", "--resume", "--shard",
     },
     "evaluate": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--baseline",
