@@ -130,3 +130,7 @@ class TrainingError(GiaError):
 
 class EvaluationError(GiaError):
     """A metric or an evaluation cannot be computed from what was given."""
+
+
+class EngineError(GiaError):
+    """The software that was to distribute the work is missing, or failed."""
