@@ -137,3 +137,7 @@ class TrainingError(GiaError):
 
 class EvaluationError(GiaError):
     """A metric or an evaluation cannot be computed from what was given."""
+
+
+class EngineError(GiaError):
+    """The software that was to distribute the work is missing, or failed."""

@@ -24,6 +24,7 @@ HEAVY = {
     "Bio",
     "pyarrow",
     "scipy",
+    "ray",
 }
 
 
@@ -48,6 +49,10 @@ def test_prediction_does_not_load_lightning() -> None:
     assert "torch" in loaded
     assert "pytorch_lightning" not in loaded
     assert "lightning" not in loaded
+
+
+def test_ray_is_loaded_only_when_it_is_asked_for() -> None:
+    assert "ray" not in modules_after("import gia_science.prediction.ray_engine")
 
 
 @pytest.mark.parametrize("name", gia_science.__all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,13 @@ import typer
 
 from gia_science.cli.output import FORMATS, TABLES
 from gia_science.cli.predict import LONG_HELP
+from gia_science.cli.resume import RESUME_HELP, SHARD_HELP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from gia_science.cli.output import Tally
+    from gia_science.data.vector_parts import VectorRow
     from gia_science.prediction.outcomes import Outcome
     from gia_science.tokens.long import Long
 
@@ -47,6 +51,9 @@ def embed(
     ] = False,
     long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help=RESUME_HELP)] = False,
+    shard: Annotated[str | None, typer.Option(metavar="I/N", help=SHARD_HELP)] = None,
+    window: Annotated[int | None, typer.Option(min=1, hidden=True, help="Rows of a part.")] = None,
 ) -> None:
     """Write the embedding of every row beside its columns; a row that cannot be read keeps an empty vector.
 
@@ -55,62 +62,132 @@ def embed(
     With --tokens there is a line for each residue, atom or element: position and id of its row, its place in the text,
     its letter or symbol, and its vector. A row that cannot be read has one line.
     """
-    from gia_science.cli.output import Tally, check_choice, use_threads
+    from gia_science.cli.output import Tally, check_choice, count_rows, track, use_threads
+    from gia_science.cli.resume import keep_parts, resumed_threads, shard_target, start_job
+    from gia_science.data.shards import Stride
     from gia_science.data.table import open_table
-    from gia_science.data.vectors import check_embedding_target
+    from gia_science.data.vector_parts import keep_vectors
+    from gia_science.data.vectors import check_embedding_target, embedding_format
     from gia_science.data.writer import output_columns, refuse_overwrite
     from gia_science.prediction.columns import outcome_columns
     from gia_science.prediction.embedding import POOLINGS, EmbeddingChoice
     from gia_science.prediction.model import Model
+    from gia_science.prediction.outcomes import WINDOW
     from gia_science.tokens.long import CHOICES
 
     when_long = check_choice("--long", long, CHOICES)
     choice = EmbeddingChoice(check_choice("--pooling", pooling, POOLINGS), layer, tokens)
-    workers = use_threads(threads)
-    refuse_overwrite(out, [data])
+    window = window or WINDOW
     check_embedding_target(out)
-    loaded = Model.load(model)
-    table = open_table(data, header=header, format=format)
-    found = loaded.embedding_outcomes(table, input=input, long=when_long, choice=choice, workers=workers)
+    if shard is not None:
+        _check_shard(out, tokens=tokens)
+    share, target = shard_target(shard, out)
+    refuse_overwrite(target, [data])
     tally = Tally("embedded")
-    told = outcome_columns(when_long)
-    with closing(found):
-        if tokens:
-            _write_tokens(out, tally.watch(found), told, width=loaded.width, long=when_long)
-        else:
-            columns = output_columns(table.header, told)
-            _write_rows(out, tally.watch(found), columns, width=loaded.width, long=when_long)
-    tally.finish(out)
+    with keep_parts(target, data, resume=resume) as parts:
+        threads = use_threads(threads or resumed_threads(parts, resume=resume))
+        loaded = Model.load(model)
+        choice.check(loaded.saved.network.config)
+        table = open_table(data, header=header, format=format)
+        table = replace(table, records=share.records(table.records))
+        told = outcome_columns(when_long)
+        columns = told if tokens else output_columns(table.header, told)
+        done = start_job(
+            parts,
+            model,
+            data,
+            resume=resume,
+            window=window,
+            format_of_the_input=table.format,
+            format_of_the_output=embedding_format(target),
+            columns=columns,
+            input_column=input,
+            header=header,
+            pooling=pooling,
+            layer=layer,
+            vectors_of_tokens=tokens,
+            long=long,
+            shard=str(share),
+            threads=threads,
+        )
+        total = count_rows(data, table.records)
+        rest = replace(table, records=Stride(table.records, done))
+        found = loaded.embedding_outcomes(
+            rest, input=input, long=when_long, choice=choice, window=window, workers=threads
+        )
+        rows = _rows(track(found, "embedded", total=total, done=done), long=when_long, tokens=tokens)
+        if parts is not None:
+            rows = keep_vectors(parts, rows, size=window, target=target)
+        staging = parts.folder if parts is not None else None
+        write = _write_tokens if tokens else _write_rows
+        with closing(found):
+            write(target, _watched(rows, tally), columns, width=loaded.width, staging=staging)
+    tally.finish(target)
+
+
+def _check_shard(out: str, *, tokens: bool) -> None:
+    from gia_science.data.shards import check_shard_target
+    from gia_science.errors import RecipeError
+
+    check_shard_target(out)
+    if tokens:
+        raise RecipeError(
+            "--shard does not go with --tokens",
+            got="several lines for a row, which gia merge could not put in order",
+            hint="--resume does",
+        )
+
+
+def _rows(outcomes: Iterable[Outcome], *, long: Long, tokens: bool) -> Iterator[VectorRow]:
+    """Rows of the output; with `tokens` the cells of the input are not among theirs."""
+    import numpy as np
+
+    from gia_science.data.vector_parts import VectorRow
+    from gia_science.prediction.columns import outcome_cells
+
+    none = np.zeros(0, dtype=np.int64)
+    for outcome in outcomes:
+        record = outcome.record
+        cells = outcome_cells(outcome, long=long)
+        yield VectorRow(
+            replace(record, cells=cells if tokens else (*record.cells, *cells)),
+            outcome.output,
+            none if outcome.units is None else outcome.units + 1,
+            outcome.names,
+        )
+
+
+def _watched(rows: Iterable[VectorRow], tally: Tally) -> Iterator[VectorRow]:
+    for row in rows:
+        yield row
+        tally.see(row.record, done=row.vectors is not None, reason=row.record.cells[-1])
 
 
 def _write_rows(
-    out: str, outcomes: Iterable[Outcome], columns: tuple[str, ...], *, width: int, long: Long
+    out: str, rows: Iterable[VectorRow], columns: tuple[str, ...], *, width: int, staging: Path | None
 ) -> None:
     from gia_science.data.vectors import EmbeddingWriter
-    from gia_science.prediction.columns import outcome_cells
 
-    with EmbeddingWriter(out, columns, width=width) as writer:
-        for outcome in outcomes:
-            told = outcome_cells(outcome, long=long)
-            writer.write_row((*outcome.record.cells, *told), outcome.output)
+    with EmbeddingWriter(out, columns, width=width, staging=staging) as writer:
+        for row in rows:
+            writer.write_row(row.record.cells, row.vectors)
 
 
 def _write_tokens(
-    out: str, outcomes: Iterable[Outcome], columns: tuple[str, ...], *, width: int, long: Long
+    out: str, rows: Iterable[VectorRow], columns: tuple[str, ...], *, width: int, staging: Path | None
 ) -> None:
     import numpy as np
 
     from gia_science.data.vectors import TokenEmbeddingWriter
-    from gia_science.prediction.columns import outcome_cells
 
     none = np.zeros((0, width), dtype=np.float32)
-    with TokenEmbeddingWriter(out, columns, width=width) as writer:
-        for row, outcome in enumerate(outcomes, start=1):
+    with TokenEmbeddingWriter(out, columns, width=width, staging=staging) as writer:
+        for number, row in enumerate(rows, start=1):
             writer.write_row(
-                outcome_cells(outcome, long=long),
-                none if outcome.output is None else outcome.output,
-                row=row,
-                id=outcome.record.id,
-                units=np.zeros(0, dtype=np.int64) if outcome.units is None else outcome.units + 1,
-                tokens=outcome.names,
+                row.record.cells,
+                none if row.vectors is None else row.vectors,
+                row=number,
+                id=row.record.id,
+                units=row.units,
+                tokens=row.tokens,
             )

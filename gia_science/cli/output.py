@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +16,6 @@ from gia_science.errors import RecipeError, counted
 if TYPE_CHECKING:
     from gia_science.data.record import Record
     from gia_science.evaluation.report import Evaluation
-    from gia_science.prediction.outcomes import Outcome
 
 TABLES = "CSV, TSV, FASTA, SMI, SDF, CIF or Parquet file, plain or gzip; - for stdin."
 FORMATS = (
@@ -87,12 +86,6 @@ class Tally:
         self._remarks = 0
         self._failed = 0
         self._shown: list[str] = []
-
-    def watch(self, outcomes: Iterable[Outcome], *, total: int | None = None) -> Iterator[Outcome]:
-        """Pass outcomes on and count them; with the progress of `track`."""
-        for outcome in track(outcomes, self._verb, total=total):
-            yield outcome
-            self.see(outcome.record, done=outcome.output is not None, reason=outcome.reason)
 
     def see(self, record: Record, *, done: bool, reason: str) -> None:
         """Count one row: whether it was done, and the reason why not or the remark on it."""

@@ -1,4 +1,4 @@
-"""What commands that can be resumed have in common: whether parts are kept, and what a job is known by."""
+"""What commands that can be resumed have in common: shards, whether parts are kept, what a job is known by."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from gia_science.errors import RecipeError
 
 if TYPE_CHECKING:
     from gia_science.data.parts import PartStore
+    from gia_science.data.shards import Shard
+
+RESUME_HELP = "Go on with a run that was interrupted: the same command, and this option."
+SHARD_HELP = "i/n: only every n-th row, from the i-th on, to out.i-of-n.csv; gia merge joins the files."
+
+
+def shard_target(shard: str | None, out: str) -> tuple[Shard, str]:
+    """The share of the rows that ``--shard`` asks for, and the file that it goes to; all rows without it."""
+    from gia_science.data.shards import Shard
+
+    share = Shard.parse(shard or "1/1")
+    return share, out if shard is None or out == "-" else str(share.path(out))
 
 
 def keep_parts(out: str, data: str, *, resume: bool) -> AbstractContextManager[PartStore | None]:
@@ -43,6 +55,16 @@ def resumed_threads(parts: PartStore | None, *, resume: bool) -> int | None:
     stored = parts.stored if parts is not None and resume else None
     threads = (stored or {}).get("threads")
     return threads if isinstance(threads, int) and threads > 0 else None
+
+
+def start_job(
+    parts: PartStore | None, model: Path, data: str, *, resume: bool, window: int, **options: object
+) -> int:
+    """Begin the parts of an output of `window` rows each, or go on with them; the number of rows that are done."""
+    if parts is None:
+        return 0
+    parts.start(describe_job(model, data, rows_of_a_part=window, **options), resume=resume)
+    return parts.count * window
 
 
 def describe_job(model: Path, data: str, **options: object) -> dict[str, object]:

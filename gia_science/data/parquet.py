@@ -83,7 +83,7 @@ class _ParquetRecords:
                     batch = next(batches, None)
                     if batch is None:
                         return
-                    rows = list(zip(*map(_texts, batch.columns), strict=True))
+                    rows = list(zip(*map(column_texts, batch.columns), strict=True))
                 except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
                     raise TableError(
                         "the Parquet file is damaged", got=str(error), where=Where(file=name, line=row + 2)
@@ -104,7 +104,8 @@ class _ParquetRecords:
             ) from error
 
 
-def _texts(array: Any) -> list[str]:
+def column_texts(array: Any) -> list[str]:
+    """Values of an Arrow array as `read_parquet` writes them."""
     # As Python floats, single precision would be written with digits that it does not have.
     narrow = str(array.type) in {"float", "halffloat"}
     values = array.to_numpy(zero_copy_only=False) if narrow else map(_value, array)

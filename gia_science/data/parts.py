@@ -8,10 +8,11 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from gia_science.data.lock import FolderLock
 from gia_science.data.record import Record
@@ -38,6 +39,13 @@ def file_digest(path: str | Path) -> dict[str, int | str]:
     with Path(path).open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         return {"bytes": stream.tell(), "sha256": digest}
+
+
+def damaged_part(path: Path) -> TableError:
+    """The error over a part that does not hold what was written."""
+    return TableError(
+        "a finished part is damaged", hint="start anew without --resume", where=Where(file=str(path))
+    )
 
 
 class PartStore:
@@ -117,14 +125,22 @@ class PartStore:
             logger.warning("%s: --resume would have gone on with it; starting anew", found)
         self._clear(_UNFINISHED if goes_on else _OWN)
         if not goes_on:
-            self._write(_JOB, json.dumps(job, indent=1, ensure_ascii=False).encode())
+            with atomic_file(self.folder / _JOB) as stream:
+                stream.write(json.dumps(job, indent=1, ensure_ascii=False).encode())
         self._started = True
         self.count = len(self.paths())
 
     def add(self, content: bytes) -> None:
         """Keep one more finished part."""
+        with self.part() as stream:
+            stream.write(content)
+
+    @contextmanager
+    def part(self) -> Iterator[BinaryIO]:
+        """Binary file that is one more part when the ``with`` block ends well, and nothing otherwise."""
         assert self._started
-        self._write(_name(self.count), content)
+        with atomic_file(self.folder / _name(self.count)) as stream:
+            yield stream
         self.count += 1
 
     def paths(self) -> list[Path]:
@@ -172,9 +188,7 @@ class PartStore:
         try:
             line, identifier, cells = json.loads(text)
         except ValueError as error:
-            raise TableError(
-                "a finished part is damaged", hint="start anew without --resume", where=Where(file=str(path))
-            ) from error
+            raise damaged_part(path) from error
         return Record(str(self._target), line, identifier, tuple(cells))
 
     def __exit__(
@@ -192,10 +206,6 @@ class PartStore:
         for path in self.folder.iterdir():
             if names.fullmatch(path.name):
                 path.unlink()
-
-    def _write(self, name: str, content: bytes) -> None:
-        with atomic_file(self.folder / name) as stream:
-            stream.write(content)
 
     def _read_job(self) -> dict[str, Any] | None:
         try:

@@ -15,6 +15,7 @@ from gia_science.data.lines import refuse_binary
 from gia_science.data.parquet import pyarrow_module
 from gia_science.data.parts import parts_folder
 from gia_science.data.record import Record
+from gia_science.data.vectors import EmbeddingWriter, is_npz
 from gia_science.data.writer import TableWriter, output_format, output_stream
 from gia_science.errors import RecipeError, TableError, Where, counted
 
@@ -67,6 +68,17 @@ class Stride:
         return islice(self.records, self.start, None, self.step)
 
 
+def check_shard_target(out: str | Path) -> None:
+    """Refuse an output whose shards could not be merged; raises `TableError`."""
+    if is_npz(out):
+        raise TableError(
+            "shards of NPZ files cannot be merged",
+            expected=".csv, .tsv, .csv.gz, .tsv.gz or .parquet",
+            where=Where(file=str(out)),
+        )
+    output_format(out)
+
+
 def find_shards(out: str | Path) -> list[Path]:
     """The files of all shards of an output, beside it, in order.
 
@@ -86,7 +98,7 @@ def find_shards(out: str | Path) -> list[Path]:
         raise TableError(
             "no shards are there",
             expected=f"{Shard(1, 2).path(out).name} and so on",
-            hint="gia predict --shard writes them",
+            hint="gia predict or gia embed with --shard writes them",
             where=Where(file=str(out)),
         )
     return order_shards(there, out=out)
@@ -137,7 +149,7 @@ def _refuse_missing(files: dict[int, Path | None], out: str | Path, count: int) 
         raise TableError(
             f"{len(lacking)} of {count} shards {'is' if len(lacking) == 1 else 'are'} missing",
             got=f"no {', '.join(lacking[:_SHOWN])}{more}",
-            hint="gia predict --shard ... --resume makes or finishes them",
+            hint="the same command with --shard ... --resume makes or finishes them",
             where=Where(file=str(out)),
         )
 
@@ -179,11 +191,19 @@ def merge_shards(out: str | Path, paths: Sequence[Path]) -> int:
 def _merge_parquet(out: str | Path, paths: Sequence[Path]) -> int:
     schemas = [_parquet_schema(path) for path in paths]
     _refuse_other_columns([(schema.names, list(map(str, schema.types))) for schema in schemas], paths)
-    numbers = [field.name for field in schemas[0] if str(field.type) == "double"]
+    *_, last = schemas[0]
+    rows = _interleaved([_parquet_rows(path) for path in paths], paths)
     total = 0
+    if pyarrow_module("pyarrow").types.is_fixed_size_list(last.type):
+        with EmbeddingWriter(out, schemas[0].names[:-1], width=last.type.list_size) as vectors:
+            for *cells, vector in rows:
+                vectors.write_row(list(map(_text, cells)), vector)
+                total += 1
+        return total
+    numbers = [field.name for field in schemas[0] if str(field.type) == "double"]
     with TableWriter(out, schemas[0].names, numbers=numbers) as writer:
-        for row in _interleaved([_parquet_rows(path) for path in paths], paths):
-            writer.write_row(row)
+        for row in rows:
+            writer.write_row(list(map(_text, row)))
             total += 1
     return total
 
@@ -226,11 +246,20 @@ def _parquet_schema(path: Path) -> Any:
         return pyarrow_module("pyarrow.parquet").read_schema(path)
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[str, ...]]:
+def _parquet_rows(path: Path) -> Iterator[tuple[Any, ...]]:
     with _damage_named(path), pyarrow_module("pyarrow.parquet").ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS):
-            columns = [[_text(value) for value in column.to_pylist()] for column in batch.columns]
-            yield from zip(*columns, strict=True)
+            yield from zip(*map(_values, batch.columns), strict=True)
+
+
+def _values(column: Any) -> Iterator[Any]:
+    """Values of a column; of a column of vectors the vector ``(d,)`` of each row, or None."""
+    if not pyarrow_module("pyarrow").types.is_fixed_size_list(column.type):
+        yield from column.to_pylist()
+        return
+    for scalar in column:
+        # As an array: a list would hold a Python object for each number.
+        yield scalar.values.to_numpy() if scalar.is_valid else None
 
 
 @contextmanager

@@ -6,19 +6,27 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Literal, Protocol, Self
 
 import numpy as np
 
 from gia_science.data.npz import NpzWriter
 from gia_science.data.parquet import pyarrow_module
 from gia_science.data.record import cell_text, name_columns
-from gia_science.data.writer import TableWriter, atomic_file, check_place, output_columns, output_format
+from gia_science.data.writer import (
+    OutputFormat,
+    TableWriter,
+    atomic_file,
+    check_place,
+    output_columns,
+    output_format,
+)
 from gia_science.errors import TableError, Where
 from gia_science.tokens.stream import FloatArray, IntArray
 
 TOKEN_COLUMNS = ("row", "id", "unit", "token")
 """First columns of a table of vectors of units: position and name of the row, place and letter of the unit in it."""
+EmbeddingFormat = OutputFormat | Literal["npz"]
 _INTEGERS = frozenset({"row", "unit"})
 _NUMBERS_PER_GROUP = 2**22
 _ROWS_PER_GROUP = 10_000
@@ -50,6 +58,8 @@ class EmbeddingWriter:
         Number of dimensions d.
     stdout : binary file, optional
         What stands for standard output; by default the process's own.
+    staging : Path, optional
+        As in `atomic_file`.
 
     Raises
     ------
@@ -58,9 +68,16 @@ class EmbeddingWriter:
     """
 
     def __init__(
-        self, target: str | Path, columns: Sequence[str], *, width: int, stdout: BinaryIO | None = None
+        self,
+        target: str | Path,
+        columns: Sequence[str],
+        *,
+        width: int,
+        stdout: BinaryIO | None = None,
+        staging: Path | None = None,
     ) -> None:
         self._target = target
+        self._staging = staging
         self._columns = tuple(columns)
         self._width = width
         self._stdout = stdout
@@ -69,10 +86,18 @@ class EmbeddingWriter:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            if _is_npz(self._target):
-                self._sink = _NpzSink(_npz_writer(self._target, stack), self._columns, self._width)
+            if is_npz(self._target):
+                writer = _npz_writer(self._target, stack, staging=self._staging)
+                self._sink = _NpzSink(writer, self._columns, self._width)
             else:
-                self._sink = _table_sink(self._target, self._columns, self._width, stack, stdout=self._stdout)
+                self._sink = _table_sink(
+                    self._target,
+                    self._columns,
+                    self._width,
+                    stack,
+                    stdout=self._stdout,
+                    staging=self._staging,
+                )
             self._stack = stack.pop_all()
         return self
 
@@ -98,16 +123,23 @@ class TokenEmbeddingWriter:
 
     Parameters
     ----------
-    target, width, stdout
+    target, width, stdout, staging
         As of `EmbeddingWriter`.
     columns : sequence of str
         Names of further columns of text of a row.
     """
 
     def __init__(
-        self, target: str | Path, columns: Sequence[str], *, width: int, stdout: BinaryIO | None = None
+        self,
+        target: str | Path,
+        columns: Sequence[str],
+        *,
+        width: int,
+        stdout: BinaryIO | None = None,
+        staging: Path | None = None,
     ) -> None:
         self._target = target
+        self._staging = staging
         self._columns = tuple(columns)
         self._width = width
         self._stdout = stdout
@@ -117,9 +149,9 @@ class TokenEmbeddingWriter:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            if _is_npz(self._target):
-                columns = ("id", *self._columns)
-                self._npz = _TokenNpzSink(_npz_writer(self._target, stack), columns, self._width)
+            if is_npz(self._target):
+                writer = _npz_writer(self._target, stack, staging=self._staging)
+                self._npz = _TokenNpzSink(writer, ("id", *self._columns), self._width)
             else:
                 self._table = _table_sink(
                     self._target,
@@ -128,6 +160,7 @@ class TokenEmbeddingWriter:
                     stack,
                     integers=_INTEGERS,
                     stdout=self._stdout,
+                    staging=self._staging,
                 )
             self._stack = stack.pop_all()
         return self
@@ -174,6 +207,18 @@ class TokenEmbeddingWriter:
         self._stack.__exit__(kind, error, trace)
 
 
+def embedding_format(target: str | Path) -> EmbeddingFormat:
+    """Format of a file of embeddings by its name; raises `TableError` when the suffix is not known."""
+    if is_npz(target):
+        return "npz"
+    try:
+        kind, _ = output_format(target)
+    except TableError as error:
+        error.expected = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet or .npz"
+        raise
+    return kind
+
+
 def check_embedding_target(target: str | Path) -> None:
     """Refuse a place where embeddings could not be written, before there is anything to write.
 
@@ -182,23 +227,18 @@ def check_embedding_target(target: str | Path) -> None:
     TableError
         When the suffix is not known, the target is a folder, or its folder is missing.
     """
-    if str(target) == "-":
-        return
-    if not _is_npz(target):
-        try:
-            output_format(target)
-        except TableError as error:
-            error.expected = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet or .npz"
-            raise
-    check_place(target)
+    embedding_format(target)
+    if str(target) != "-":
+        check_place(target)
 
 
-def _is_npz(target: str | Path) -> bool:
+def is_npz(target: str | Path) -> bool:
+    """Whether a file of embeddings is to be an NPZ archive, by its name."""
     return Path(target).suffix.lower() == ".npz"
 
 
-def _npz_writer(target: str | Path, stack: ExitStack) -> NpzWriter:
-    stream = stack.enter_context(atomic_file(target))
+def _npz_writer(target: str | Path, stack: ExitStack, *, staging: Path | None) -> NpzWriter:
+    stream = stack.enter_context(atomic_file(target, staging=staging))
     final = check_place(target)
     # Beside the file there is room for it; beside a device, or where the system has files in memory, not always.
     folder = None if final.exists() and not final.is_file() else final.parent
@@ -213,15 +253,17 @@ def _table_sink(
     *,
     integers: frozenset[str] = frozenset(),
     stdout: BinaryIO | None,
+    staging: Path | None,
 ) -> _Sink:
     kind, _ = output_format(target)
     if kind == "parquet":
-        stream = stack.enter_context(atomic_file(target))
+        stream = stack.enter_context(atomic_file(target, staging=staging))
         sink = _ParquetSink(stream, columns, width, integers=integers, name=str(target))
         stack.push(sink.close)
         return sink
     header = output_columns(columns, [f"e{index}" for index in range(width)])
-    return _TextSink(stack.enter_context(TableWriter(target, header, stdout=stdout)), width)
+    writer = TableWriter(target, header, stdout=stdout, staging=staging)
+    return _TextSink(stack.enter_context(writer), width)
 
 
 class _TextSink:

@@ -304,12 +304,11 @@ class Model:
         input: str | None = None,
         long: Long = "error",
         window: int | None = None,
-        begun: bool = False,
         workers: int = 1,
     ) -> Generator[Outcome, None, None]:
         """Outcome of every record of a table, read in windows: scaled values or probabilities.
 
-        `window`, `begun` and `workers` are those of `gia_science.prediction.outcomes.outcomes`.
+        `window` and `workers` are those of `gia_science.prediction.outcomes.outcomes`.
         """
         network, kind = self.saved.network, self.targets.kind
         return self._outcomes(
@@ -318,7 +317,6 @@ class Model:
             input=input,
             long=long,
             window=window,
-            begun=begun,
             workers=workers,
         )
 
@@ -330,7 +328,6 @@ class Model:
         long: Long = "error",
         choice: EmbeddingChoice = MODELS_OWN,
         window: int | None = None,
-        begun: bool = False,
         workers: int = 1,
     ) -> Generator[Outcome, None, None]:
         """Outcome of every record of a table: its embedding ``(d,)``, or those of its units ``(L, d)``."""
@@ -342,7 +339,6 @@ class Model:
             input=input,
             long=long,
             window=window,
-            begun=begun,
             workers=workers,
         )
 
@@ -354,7 +350,6 @@ class Model:
         input: str | None,
         long: Long,
         window: int | None,
-        begun: bool,
         workers: int,
     ) -> Generator[Outcome, None, None]:
         check_long(long, domain=self.domain)
@@ -365,7 +360,6 @@ class Model:
             compute=compute,
             long=long,
             window=window,
-            begun=begun,
             workers=workers,
         )
 

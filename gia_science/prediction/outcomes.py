@@ -22,7 +22,7 @@ Compute = Callable[[Sequence[Example]], Sequence[FloatArray | UnreadableInputErr
 WINDOW = 8192
 """Most records that are read at once: within them batches are sorted by length."""
 FIRST_WINDOW = 512
-"""Records that are read at once at the start; then twice as many, and so on to `WINDOW`."""
+"""Records that are read at once first; then as many as before together, and so on to `WINDOW`, then anew."""
 WINDOW_CHARACTERS = 2**17
 """Characters of input after which no more records are read at once: with `WINDOW` this bounds the memory."""
 
@@ -72,7 +72,6 @@ def outcomes(
     compute: Compute,
     long: Long = "error",
     window: int | None = None,
-    begun: bool = False,
     workers: int = 1,
 ) -> Generator[Outcome, None, None]:
     """Compute something for every record.
@@ -92,8 +91,6 @@ def outcomes(
     window : int, optional
         No records are read together beyond a multiple of so many, by default `WINDOW`. The last bits of the outputs
         depend on which records are computed together.
-    begun : bool, default False
-        Whether these are not the first records of their table, but those from a multiple of `window` on.
     workers : int, default 1
         Processes that read and featurise; see `FeaturePool`. They change no bit of the outputs.
 
@@ -105,7 +102,6 @@ def outcomes(
     cut = _windows(
         records,
         size=window or WINDOW,
-        begun=begun,
         length=lambda record: _characters(record, columns, featurizer.max_length, long),
     )
     with FeaturePool(featurizer, columns=columns, long=long, workers=workers) as pool:
@@ -120,14 +116,13 @@ def _characters(record: Record, columns: Columns, max_length: int, long: Long) -
 
 
 def _windows(
-    records: Iterable[Record], *, size: int, begun: bool, length: Callable[[Record], int]
+    records: Iterable[Record], *, size: int, length: Callable[[Record], int]
 ) -> Iterator[list[Record]]:
     """Windows of records, short ones first: whoever waits sees the first output soon."""
     iterator, place = iter(records), 0
     while True:
-        end = (place // size + 1) * size
-        if not begun and place < size:
-            end = min(end, FIRST_WINDOW * 2 ** (place // FIRST_WINDOW).bit_length())
+        # The same from each multiple of the size on: work that starts there computes the same records together.
+        end = min(size, FIRST_WINDOW * 2 ** (place // FIRST_WINDOW).bit_length())
         window: list[Record] = []
         characters, seen = 0, set[str]()
         for record in islice(iterator, end - place):
@@ -141,7 +136,7 @@ def _windows(
         if not window:
             return
         yield window
-        place += len(window)
+        place = (place + len(window)) % size
 
 
 def _window(

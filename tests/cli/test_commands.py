@@ -37,12 +37,12 @@ SURFACE = {
     },
     "predict": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--long", "--threads",
-        "--resume", "--shard",
+        "--resume", "--shard", "--engine", "--workers",
     },
     "merge": {"out", "files"},
     "embed": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--pooling", "--layer",
-        "--tokens", "--long", "--threads",
+        "--tokens", "--long", "--threads", "--resume", "--shard",
     },
     "evaluate": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--baseline",
@@ -106,6 +106,9 @@ def test_without_a_command_there_is_help(gia) -> None:
         (["trian"], "did you mean 'train'"),
         (["train", "in.csv", "--tarets", "x"], "no such option: --tarets (possible options: --target"),
         (["predict", "model"], "missing argument 'data'"),
+        (["predict", "model", "in.csv", "--engine", "rya"], "expected local or ray (did you mean 'ray'?)"),
+        (["predict", "model", "in.csv", "--workers", "2"], "--workers goes with --engine ray"),
+        (["predict", "model", "-", "--engine", "ray"], "--engine ray reads files, not pipes: got -"),
         (["predict", "a", "b", "c"], "unexpected extra argument"),
         (["train", "in.csv", "--fold", "x"], "invalid value for '--fold'"),
         (["train", "in.csv", "--threads", "0"], "invalid value for '--threads'"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gia_science.data.table import read_table
@@ -85,9 +87,38 @@ def test_what_cannot_be_merged_is_one_error_and_nothing_is_written(gia, shards, 
     (tmp_path / "out.1-of-2.csv").unlink()
     assert "out.csv: 1 of 2 shards is missing: got no out.1-of-2.csv" in gia("merge", "out.csv").error
     assert "no/out.csv: no such folder" in gia("merge", "no/out.csv").error
-    assert "the type of the output file is not known" in gia("merge", "out.npz").error
+    assert "the type of the output file is not known" in gia("merge", "out.json").error
+    assert "out.npz: shards of NPZ files cannot be merged: expected .csv, " in gia("merge", "out.npz").error
     assert "no shards are there" in gia("merge", "other.csv").error
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv", "out.2-of-2.csv"}
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.tsv.gz", "out.parquet"])
+def test_shards_of_embeddings_are_merged(gia, write, molecules, tmp_path, out) -> None:
+    """Of lists in Parquet, too; their last bits may depend on a row's neighbours."""
+    write(TABLE)
+    for number in (1, 2, 3):
+        gia("embed", molecules, "in.csv", "-o", out, "--shard", f"{number}/3")
+    assert gia("merge", out).told == [f"41 rows of 3 shards -> {out}"]
+    whole = f"whole{out.removeprefix('out')}"
+    gia("embed", molecules, "in.csv", "-o", whole)
+    merged, expected = read_table(tmp_path / out), read_table(tmp_path / whole)
+    assert merged.header == expected.header
+    for name in ("id", "smiles", "note", "status", "reason"):
+        assert merged.column(name) == expected.column(name)
+    name = expected.header[-1]
+    for found, wanted in zip(merged.column(name), expected.column(name), strict=True):
+        numbers = [json.loads(cell or "[]") for cell in (found, wanted)]
+        np.testing.assert_allclose(*numbers, rtol=1e-4, atol=1e-6)
+    assert merged.column(name)[5] == ""
+
+
+def test_shards_of_embeddings_that_could_not_be_merged_are_refused(gia, write, molecules) -> None:
+    write(TABLE)
+    npz = gia("embed", molecules, "in.csv", "-o", "out.npz", "--shard", "1/2")
+    assert npz.error.startswith("out.npz: shards of NPZ files cannot be merged")
+    tokens = gia("embed", molecules, "in.csv", "-o", "out.csv", "--shard", "1/2", "--tokens")
+    assert tokens.error.startswith("--shard does not go with --tokens")
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "x"])

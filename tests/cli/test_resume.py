@@ -109,7 +109,7 @@ def stopped(gia, write, molecules, tmp_path) -> Callable[..., object]:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--long", "truncate"), "; long truncate, was error ("),
+        (("--long", "truncate"), "got another columns; long truncate, was error ("),
         (("--input", "smiles"), "got input column smiles, was not given ("),
         (("--threads", "2"), "got threads 2, was 1 ("),
         (("--window", "10"), "got rows of a part 10, was 20 ("),

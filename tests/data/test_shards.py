@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from gia_science.data.parts import parts_folder
 from gia_science.data.record import Record
 from gia_science.data.shards import Shard, find_shards, merge_shards, order_shards
+from gia_science.data.vectors import EmbeddingWriter
 from gia_science.data.writer import TableWriter
 from gia_science.errors import RecipeError, TableError
 
@@ -87,6 +89,23 @@ def test_merged_parquet_has_the_row_groups_of_the_whole(tmp_path: Path) -> None:
     write(tmp_path / "whole.parquet", table(10_003))
     merge_shards(tmp_path / "out.parquet", write_shards(tmp_path / "out.parquet", table(10_003), 3))
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_merged_vectors_in_parquet_are_the_bytes_of_the_whole(tmp_path: Path) -> None:
+    """Nulls, NaN and the row groups included."""
+    vectors = np.random.default_rng(0).normal(size=(2_000, 3)).astype(np.float32)
+    vectors[7, 1] = np.nan
+    rows = [((f"{place}", ""), None if place == 5 else vector) for place, vector in enumerate(vectors)]
+    paths = [
+        tmp_path / "whole.parquet",
+        *(Shard(number, 3).path(tmp_path / "out.parquet") for number in (1, 2, 3)),
+    ]
+    for path, chosen in zip(paths, (rows, rows[::3], rows[1::3], rows[2::3]), strict=True):
+        with EmbeddingWriter(path, ("", "note"), width=3) as writer:
+            for cells, vector in chosen:
+                writer.write_row(cells, vector)
+    assert merge_shards(tmp_path / "out.parquet", paths[1:]) == 2_000
+    assert (tmp_path / "out.parquet").read_bytes() == paths[0].read_bytes()
 
 
 def test_files_in_any_order_and_of_any_name_but_all_of_them(tmp_path: Path) -> None:
