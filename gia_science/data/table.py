@@ -180,7 +180,13 @@ def read_table(
     stdin: BinaryIO | None = None,
 ) -> LoadedTable:
     """`open_table` with all records in memory, so that every error of the file has been raised."""
-    table = open_table(source, format=format, header=header, id_column=id_column, stdin=stdin)
+    return load_records(open_table(source, format=format, header=header, id_column=id_column, stdin=stdin))
+
+
+def load_records(table: Table) -> LoadedTable:
+    """The table with all its records in memory, so that they can be iterated again."""
+    if isinstance(table, LoadedTable):
+        return table
     return LoadedTable(
         table.columns, tuple(table.records), table.source, table.format, table.header, table.notes
     )
