@@ -11,20 +11,23 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import statistics
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from gia_science.evaluation.repeats import repeat_scores
+from gia_science.evaluation.report import Evaluation
+
 OUT = Path("runs/bundled")
 # Task and the metric it is judged by.
 TASKS = {"nav17": "rmse", "amp": "roc_auc", "expt_gap": "mae"}
 FOLDS = 5
+FOREST = "random_forest"
 
 
-def run_fold(task: str, fold: int, seed: int) -> dict[str, str | float]:
-    """Train one fold on one core; the model's and the forest's score on its test rows."""
+def run_fold(task: str, fold: int, seed: int) -> Evaluation:
+    """Train one fold on one core; the scores on its test rows."""
     folder = OUT / f"{task}-{fold}-seed{seed}"
     command = [
         sys.executable,
@@ -41,13 +44,10 @@ def run_fold(task: str, fold: int, seed: int) -> dict[str, str | float]:
     subprocess.run(
         [*command, "-o", str(folder), "--overwrite", "--threads", "1"], check=True, capture_output=True
     )
-    scores = json.loads((folder / "metrics.json").read_text())["test"]["targets"][0]
-    value = {
-        name: next(score["value"] for score in scores[name] if score["metric"] == TASKS[task])
-        for name in ("model", "baseline")
-    }
-    print(f"{task} fold {fold}: {value['model']:.4f}, forest {value['baseline']:.4f}", flush=True)
-    return {"task": task, "fold": fold, "seed": seed, "metric": TASKS[task], **value}
+    evaluation = Evaluation.from_json(json.loads((folder / "metrics.json").read_text())["test"])
+    ours, theirs = (evaluation.score(TASKS[task], baseline=name).value for name in (None, FOREST))
+    print(f"{task} fold {fold}: {ours:.4f}, forest {theirs:.4f}", flush=True)
+    return evaluation
 
 
 def main() -> None:
@@ -61,23 +61,20 @@ def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     jobs = [(task, fold, chosen.seed) for task in chosen.tasks for fold in range(FOLDS)]
     with ThreadPoolExecutor(2) as pool:
-        rows = list(pool.map(lambda job: run_fold(*job), jobs))
+        evaluations = list(pool.map(lambda job: run_fold(*job), jobs))
     with (OUT / "folds.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["task", "fold", "seed", "metric", "model", FOREST])
+        for job, evaluation in zip(jobs, evaluations, strict=True):
+            metric = TASKS[job[0]]
+            values = [evaluation.score(metric, baseline=name).value for name in (None, FOREST)]
+            writer.writerow([*job, metric, *values])
     print("\n| task | metric | gia-science | random forest | folds won |\n| --- | --- | --- | --- | --- |")
     for task in chosen.tasks:
-        mine = [row for row in rows if row["task"] == task]
-        ours, theirs = ([float(row[name]) for row in mine] for name in ("model", "baseline"))
-        better = (lambda a, b: a > b) if TASKS[task] == "roc_auc" else (lambda a, b: a < b)
-        won = sum(better(a, b) for a, b in zip(ours, theirs, strict=True))
-        print(f"| {task} | {TASKS[task]} | {spread(ours)} | {spread(theirs)} | {won} of {FOLDS} |")
-
-
-def spread(values: list[float]) -> str:
-    """Mean and standard deviation over folds."""
-    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
+        mine = [evaluation for job, evaluation in zip(jobs, evaluations, strict=True) if job[0] == task]
+        repeats, metric = repeat_scores(mine), TASKS[task]
+        ours, theirs = (repeats.score(metric, baseline=name) for name in (None, FOREST))
+        print(f"| {task} | {metric} | {ours} | {theirs} | {repeats.won(FOREST, metric)} of {FOLDS} |")
 
 
 if __name__ == "__main__":

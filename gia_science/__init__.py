@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gia_science.attention import GINAttention, PNAAttention
     from gia_science.errors import GiaError
+    from gia_science.evaluation.compare import compare
+    from gia_science.evaluation.repeats import repeat_scores
     from gia_science.evaluation.validation import ValidationReport, validate
     from gia_science.model.backbone import GIATransformer
     from gia_science.prediction.api import load
@@ -26,8 +28,10 @@ _HOMES = {
     "Model": "gia_science.prediction.model",
     "PNAAttention": "gia_science.attention",
     "ValidationReport": "gia_science.evaluation.validation",
+    "compare": "gia_science.evaluation.compare",
     "load": "gia_science.prediction.api",
     "pretrain": "gia_science.training.api",
+    "repeat_scores": "gia_science.evaluation.repeats",
     "train": "gia_science.training.api",
     "validate": "gia_science.evaluation.validation",
 }
@@ -38,8 +42,10 @@ __all__ = [
     "Model",
     "PNAAttention",
     "ValidationReport",
+    "compare",
     "load",
     "pretrain",
+    "repeat_scores",
     "train",
     "validate",
 ]

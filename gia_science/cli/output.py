@@ -15,11 +15,16 @@ from gia_science.errors import RecipeError, counted
 
 if TYPE_CHECKING:
     from gia_science.data.record import Record
+    from gia_science.evaluation.compare import Comparison
     from gia_science.evaluation.report import Evaluation
 
 TABLES = "CSV, TSV, FASTA, SMI, SDF, CIF or Parquet file, plain or gzip; - for stdin."
 FORMATS = (
     "Format of the file where its name and content do not tell: csv, tsv, fasta, smi, sdf, cif, parquet."
+)
+BASELINES = (
+    "Plain method to fit on the same rows and print beside; repeat it for several: constant, linear, nearest, "
+    "random_forest, extra_trees (default: constant and random_forest)."
 )
 """Help texts that commands share."""
 
@@ -39,6 +44,13 @@ def use_threads(threads: int | None, *, processes: int = 1) -> int:
         # Lightning sets a number of its own where it does not find one here.
         os.environ["OMP_NUM_THREADS"] = str(count)
     return count
+
+
+def asked_baselines(names: Sequence[str] | None, *, none: bool) -> list[str] | None:
+    """Names of ``--baseline``; an empty list for ``--no-baseline``, and None where nothing is said."""
+    if names and none:
+        raise RecipeError("--baseline and --no-baseline exclude each other", got=", ".join(names))
+    return [] if none else (list(names) if names else None)
 
 
 def available_cores() -> int:
@@ -152,10 +164,26 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_evaluation(evaluation: Evaluation) -> None:
-    """Table of metrics, the baseline's beside the model's, and what must be known to read it."""
-    beside = evaluation.has_baseline
-    head = ["target", "metric", "model [95 % interval]", *(["baseline"] if beside else [])]
-    print_table(head, [row if beside else row[:3] for row in evaluation.table()])
-    typer.echo(f"baseline: {evaluation.baseline_name}")
+    """Table of metrics, the baselines' beside the model's, and what must be known to read it."""
+    from gia_science.evaluation.baselines import plain_name
+
+    print_table(evaluation.head, evaluation.table())
+    for name, title in evaluation.baselines.items():
+        typer.echo(f"{plain_name(name)}: {title}")
+    if not evaluation.baselines:
+        typer.echo(f"no baselines: {evaluation.no_baselines}")
+    if evaluation.groups:
+        typer.echo()
+        print_table(evaluation.group_head, evaluation.group_table())
     for note in evaluation.notes:
         typer.echo(note)
+
+
+def print_comparison(comparison: Comparison, *, model: str, against: str) -> None:
+    """A metric of two models on the same rows, and which is better."""
+    from gia_science.evaluation.metrics import three_digits
+
+    values = ["undefined" if x is None else three_digits(x) for x in (comparison.first, comparison.second)]
+    typer.echo(f"\nfirst: {model}; second: {against}; {counted(comparison.rows)} of both")
+    typer.echo(f"{comparison.metric}: first {values[0]}, second {values[1]}")
+    typer.echo(comparison.verdict)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gia_science.cli.output import FORMATS, TABLES
+from gia_science.cli.output import BASELINES, FORMATS, TABLES, asked_baselines
 from gia_science.cli.settings import SPLITS
 
 
@@ -54,10 +54,8 @@ def train(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting of the recipe: training.epochs=30.")
     ] = None,
-    baseline: Annotated[
-        bool | None,
-        typer.Option("--baseline/--no-baseline", help="Fit a random forest beside (default: yes)."),
-    ] = None,
+    baseline: Annotated[list[str] | None, typer.Option("--baseline", help=BASELINES)] = None,
+    no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Fit no baseline beside.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
     devices: Annotated[
         int | None,
@@ -96,7 +94,7 @@ def train(
         "data.duplicates": duplicates,
         "data.header": header,
         "data.format": format,
-        "baseline": baseline,
+        "baselines": asked_baselines(baseline, none=no_baseline),
         "seed": seed,
     }
     changes = {key: value for key, value in given.items() if value is not None}

@@ -53,6 +53,10 @@ class Metric:
     needs: Literal["value", "probability", "label"]
     requires: tuple[Requirement, ...] = ()
 
+    def seen(self, prediction: FloatArray) -> FloatArray:
+        """What it looks at of predictions (n,) or (n, C): themselves, or the predicted classes (n,)."""
+        return prediction if self.needs != "label" else predicted_label(prediction)
+
 
 @dataclass(frozen=True)
 class Score:
@@ -83,11 +87,11 @@ class Score:
         if self.value is None:
             return f"undefined: {self.reason}"
         if self.low is None or self.high is None:
-            return _three_digits(self.value)
-        return f"{_three_digits(self.value)} [{_three_digits(self.low)}, {_three_digits(self.high)}]"
+            return three_digits(self.value)
+        return f"{three_digits(self.value)} [{three_digits(self.low)}, {three_digits(self.high)}]"
 
 
-def _three_digits(x: float) -> str:
+def three_digits(x: float) -> str:
     """Three significant digits, whole numbers in full and no exponent where it can be avoided."""
     if x == 0 or not 1e-4 <= abs(x) < 1e6:
         return f"{x:.3g}"
@@ -160,6 +164,11 @@ METRICS: dict[ScoreKind, tuple[Metric, ...]] = {
         ),
     ),
 }
+"""Metrics of each kind of task, the primary one first.
+
+The balanced accuracy of a binary task is what the leaderboard of matbench calls ``rocauc``: the area under the curve of
+hard labels, which has one corner. The area under the curve of the probabilities is `roc_auc`.
+"""
 
 
 def primary_metric(kind: ScoreKind) -> Metric:
@@ -268,11 +277,18 @@ def _scored_rows(kind: ScoreKind, truth: FloatArray, prediction: FloatArray) -> 
     truth, prediction = truth[both], prediction[both]
     if kind != "regression":
         _check_classes(truth, prediction, classes=2 if kind == "binary" else prediction.shape[1])
-    if kind == "multiclass":
-        label = prediction.argmax(axis=1).astype(np.float64) if prediction.size else np.zeros(len(prediction))
-    else:
-        label = (prediction >= 0.5).astype(np.float64)
+    label = predicted_label(prediction)
     return _Rows(truth, prediction, label, unpredicted=int((measured & ~predicted).sum()))
+
+
+def predicted_label(probability: FloatArray) -> FloatArray:
+    """Likeliest class (n,) of probabilities (n, C); of those of class 1 (n,), 1 from 0.5 on."""
+    if probability.ndim == 1:
+        return (probability >= 0.5).astype(np.float64)
+    if not probability.size:
+        return np.zeros(len(probability))
+    label: FloatArray = probability.argmax(axis=1).astype(np.float64)
+    return label
 
 
 def _check_classes(truth: FloatArray, probability: FloatArray, *, classes: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -14,9 +14,12 @@ from gia_science.data.inputs import as_table
 from gia_science.data.record import Record, Table, cell_text
 from gia_science.data.rows import BadRow, Columns, identity_hash, read_row, read_rows
 from gia_science.data.source import resolve_input
+from gia_science.data.table import load_table
 from gia_science.data.targets import Targets
 from gia_science.data.writer import output_columns
 from gia_science.errors import EvaluationError, UnreadableInputError, Where
+from gia_science.evaluation.baselines import DEFAULT as DEFAULT_BASELINES
+from gia_science.evaluation.baselines import check_names
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
 from gia_science.model.folder import SavedModel, load_model, save_model
 from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
@@ -230,7 +233,13 @@ class Model:
         return token_graph(self.saved.network, example, featurizer=featurizer, reading=found.reading)
 
     def evaluate(
-        self, data: Data, *, input: str | None = None, baseline: bool = True, jobs: int = 1
+        self,
+        data: Data,
+        *,
+        input: str | None = None,
+        baselines: Sequence[str] = DEFAULT_BASELINES,
+        by: Sequence[str] = (),
+        jobs: int = 1,
     ) -> Evaluation:
         """Score the model on rows with measured targets.
 
@@ -240,21 +249,33 @@ class Model:
             A table with the input and target columns.
         input : str, optional
             As in `predict`.
-        baseline : bool, default True
-            Fit a random forest on the rows the model was trained on, and score it beside. That takes the training
-            data, which is read again from where it was; the evaluation says so where it is not there any more.
+        baselines : sequence of str, default ("constant", "random_forest")
+            Plain methods to fit on the rows the model was trained on, and to score beside: `constant`, `linear`,
+            `nearest`, `random_forest`, `extra_trees`. That takes the training data, which is read again from where it
+            was; the evaluation says so where it is not there any more.
+        by : sequence of str
+            Groups of the rows to score besides: names of columns, or `scaffold` (molecules), `chemical_system`
+            (compositions), `length` or `target_range` (numbers) where no column is called so. Groups of fewer than
+            ten rows are one, `other`.
         jobs : int, default 1
-            Threads of the forest.
+            Threads of the baselines.
 
         Raises
         ------
         EvaluationError
-            When no row can be used.
+            When no row can be used, there is no such baseline, or groups do not go with the domain or the targets.
+        TableError
+            When a column is missing.
         """
         # scikit-learn, which prediction does not need, takes a second to import.
-        from gia_science.prediction.reference import forest_beside
+        from gia_science.prediction.grouping import groupings
+        from gia_science.prediction.reference import NO_RESIDUES, baselines_beside, measured_rows
 
+        names = check_names(baselines)
         table = as_table(data)
+        if by:
+            # The cells of the groups are looked up behind the predictions.
+            table = load_table(table)
         saved = self.saved
         columns = self._columns(table, input=input, targets=self.targets.names)
         rows, bad = read_rows(
@@ -271,28 +292,19 @@ class Model:
         examples = [saved.featurizer.example(row.reading, numbers=row.numbers.tolist()) for row in rows]
         outputs = all_computed(predict_examples(saved.network, examples, kind=self.targets.kind))
         notes = self._notes([row.reading.identity for row in rows], bad=len(bad))
-        if self.targets.kind == "per_token":
-            truth = np.concatenate(
-                [
-                    row.target[ex.stream.units[ex.stream.units >= 0]]
-                    for row, ex in zip(rows, examples, strict=True)
-                ]
-            )
-            return evaluate_predictions(
-                self.targets,
-                truth=truth[:, None],
-                prediction=np.concatenate(outputs),
-                baseline_name="none for labels of residues",
-                notes=notes,
-                left_out=len(bad),
-            )
-        theirs, name = forest_beside(saved, rows, jobs=jobs) if baseline else (None, "not asked for")
+        per_token = self.targets.kind == "per_token"
+        truth, keys = measured_rows(rows, examples, per_token=per_token)
+        beside, reason = (
+            ((), NO_RESIDUES) if per_token else baselines_beside(saved, rows, names=names, jobs=jobs)
+        )
         return evaluate_predictions(
             self.targets,
-            truth=np.stack([row.target for row in rows]),
-            prediction=self.targets.decode(np.stack(outputs)),
-            baseline=theirs,
-            baseline_name=name,
+            truth=truth,
+            prediction=np.concatenate(outputs) if per_token else self.targets.decode(np.stack(outputs)),
+            keys=keys,
+            baselines=beside,
+            no_baselines=reason,
+            groupings=groupings(by, table=table, rows=rows, keys=keys, truth=truth, saved=saved),
             notes=notes,
             left_out=len(bad),
         )
@@ -375,7 +387,7 @@ class Model:
         )
 
     def _notes(self, identities: list[str], *, bad: int) -> list[str]:
-        # Validation rows count as well: they chose the epoch, and the baseline is fitted on them.
+        # Validation rows count as well: they chose the epoch, and the baselines are fitted on them.
         parts = self.saved.split.get("identities", {})
         trained = {*parts.get("train", ()), *parts.get("validation", ())}
         seen = sum(identity_hash(identity) in trained for identity in identities)

@@ -1,4 +1,4 @@
-"""The plain baseline beside an evaluation: a forest fitted on the rows that the model was trained on."""
+"""The plain baselines beside an evaluation, fitted on the rows that the model was trained on."""
 
 from __future__ import annotations
 
@@ -12,44 +12,77 @@ from gia_science.data.rows import Columns, Row, read_rows
 from gia_science.data.source import open_source, table_hash
 from gia_science.data.targets import Targets
 from gia_science.errors import GiaError
-from gia_science.evaluation.baselines import fit_forest, forest_features
-from gia_science.evaluation.report import score_kind
+from gia_science.evaluation.baselines import check_names
+from gia_science.evaluation.baselines.inputs import Inputs
+from gia_science.evaluation.baselines.registry import find_baseline
+from gia_science.evaluation.report import NOT_ASKED, BaselinePrediction, RowKey, score_kind
 from gia_science.model.folder import SavedModel
+from gia_science.tokens.featurizer import Example
 
 FloatArray = npt.NDArray[np.float64]
-FOREST = {
-    "smiles": "random forest on Morgan bits",
-    "protein": "random forest on composition, length, charge, hydropathy",
-    "composition": "random forest on element statistics",
-}
+NO_RESIDUES = "none for labels of residues"
 
 
-def forest_prediction(
-    domain: str, targets: Targets, *, train: Sequence[Row], test: Sequence[Row], seed: int = 0, jobs: int = 1
-) -> FloatArray:
-    """What a forest fitted on some rows predicts for others: ``(n, T)`` or ``(n, T, C)``."""
+def baseline_predictions(
+    domain: str,
+    targets: Targets,
+    *,
+    names: Sequence[str],
+    train: Sequence[Row],
+    test: Sequence[Row],
+    seed: int = 0,
+    jobs: int = 1,
+) -> tuple[BaselinePrediction, ...]:
+    """What baselines fitted on some rows predict for others.
+
+    Parameters
+    ----------
+    domain : str
+    targets : Targets
+    names : sequence of str
+        Names of `gia_science.evaluation.baselines.NAMES`.
+    train, test : sequence of Row
+    seed : int, default 0
+    jobs : int, default 1
+        Threads.
+
+    Raises
+    ------
+    EvaluationError
+        When there is no such baseline.
+    """
+    chosen = [find_baseline(name) for name in check_names(names)]
+    if not chosen:
+        return ()
     kind = score_kind(targets)
-    forest = fit_forest(
-        kind,
-        _features(domain, train),
-        np.stack([row.target for row in train]),
-        seed=seed,
-        classes=len(targets.labels) if kind == "multiclass" else None,
-        jobs=jobs,
+    known, asked = Inputs.of_rows(domain, train), Inputs.of_rows(domain, test)
+    y = np.stack([row.target for row in train])
+    classes = len(targets.labels) if kind == "multiclass" else None
+    return tuple(
+        BaselinePrediction(
+            baseline.name,
+            baseline.describe(domain),
+            baseline.fit(kind, known, y, classes=classes, seed=seed, jobs=jobs).predict(asked),
+        )
+        for baseline in chosen
     )
-    return forest.predict(_features(domain, test))
 
 
-def forest_beside(saved: SavedModel, rows: Sequence[Row], *, jobs: int = 1) -> tuple[FloatArray | None, str]:
-    """Prediction of the baseline for some rows, and its name; None and the reason where it cannot be had."""
+def baselines_beside(
+    saved: SavedModel, rows: Sequence[Row], *, names: Sequence[str], jobs: int = 1
+) -> tuple[tuple[BaselinePrediction, ...], str]:
+    """Predictions of baselines for some rows; without any, the reason."""
+    if not names:
+        return (), NOT_ASKED
     try:
         train = training_rows(saved)
     except GiaError as error:
-        return None, f"none: the training data cannot be read again ({error})"
+        return (), f"the training data cannot be read again ({error})"
     if not train:
-        return None, "none: the training data has changed or was not a file"
+        return (), "the training data has changed or was not a file"
     domain = saved.featurizer.tokenizer.domain
-    return forest_prediction(domain, saved.targets, train=train, test=rows, jobs=jobs), FOREST[domain]
+    found = baseline_predictions(domain, saved.targets, names=names, train=train, test=rows, jobs=jobs)
+    return found, ""
 
 
 def training_rows(saved: SavedModel) -> list[Row] | None:
@@ -71,6 +104,30 @@ def training_rows(saved: SavedModel) -> list[Row] | None:
     return [row for row in rows if row.line in wanted]
 
 
-def _features(domain: str, rows: Sequence[Row]) -> FloatArray:
-    extra = np.stack([row.numbers for row in rows])
-    return forest_features(domain, [row.reading for row in rows], extra=extra)
+def measured_rows(
+    rows: Sequence[Row], examples: Sequence[Example], *, per_token: bool
+) -> tuple[FloatArray, list[RowKey]]:
+    """What was measured, and what tells the rows apart.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    examples : sequence of Example
+        Of the same rows.
+    per_token : bool
+        Whether the targets are labels of residues: each that the network sees is a row of its own then.
+
+    Returns
+    -------
+    truth : (n, T) float64
+    keys : list of RowKey
+        Line, and for residues the place.
+    """
+    if not per_token:
+        return np.stack([row.target for row in rows]), [(row.line,) for row in rows]
+    units = [example.stream.units[example.stream.units >= 0] for example in examples]
+    truth = np.concatenate([row.target[places] for row, places in zip(rows, units, strict=True)])
+    keys: list[RowKey] = [
+        (row.line, int(place)) for row, places in zip(rows, units, strict=True) for place in places
+    ]
+    return truth[:, None], keys

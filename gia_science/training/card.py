@@ -8,6 +8,7 @@ from gia_science.data.duplicates import describe_spread
 from gia_science.data.splits.base import Split
 from gia_science.data.targets import Targets
 from gia_science.errors import counted
+from gia_science.evaluation.baselines import plain_name
 from gia_science.evaluation.leakage import LeakageReport
 from gia_science.evaluation.report import Evaluation
 from gia_science.tokens.domain import DOMAINS
@@ -29,6 +30,8 @@ def model_card(
         *(f"- {note}" for note in evaluation.notes),
         "",
         evaluation_table(evaluation),
+        "",
+        *(f"- {plain_name(name)}: {title}" for name, title in evaluation.baselines.items()),
         "",
         "![Measured against predicted](report.png)",
         "## Data",
@@ -96,10 +99,8 @@ def pretrained_card(
 
 def evaluation_table(evaluation: Evaluation) -> str:
     """Markdown table of an evaluation; intervals are 95 % bootstrap intervals over rows."""
-    beside = evaluation.baseline_name if evaluation.has_baseline else ""
-    head = ["target", "metric", "model [95 % interval]"] + ([beside] if beside else [])
-    rows = [row if beside else row[:3] for row in evaluation.table()]
-    lines = [head, ["---"] * len(head), *(list(row) for row in rows)]
+    head = evaluation.head
+    lines = [head, ("---",) * len(head), *evaluation.table()]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 

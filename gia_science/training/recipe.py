@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gia_science.attention import AttentionConfig
 from gia_science.data.rows import MAX_LENGTH
@@ -15,6 +15,9 @@ from gia_science.data.source import DataSource
 from gia_science.data.splits.recipe import SplitRecipe
 from gia_science.data.targets import TaskKind
 from gia_science.errors import RecipeError, Where
+from gia_science.evaluation.baselines import DEFAULT as DEFAULT_BASELINES
+from gia_science.evaluation.baselines import NAMES as BASELINE_NAMES
+from gia_science.evaluation.baselines import check_names
 from gia_science.model.config import Objective, Pooling
 from gia_science.settings import Strict, validate
 
@@ -205,10 +208,16 @@ class Recipe(WrittenRecipe):
     )
     network: NetworkRecipe = NetworkRecipe()
     training: OptimizerRecipe = OptimizerRecipe()
-    baseline: bool = Field(
-        default=True, description="Train a random forest on the same split for comparison."
+    baselines: tuple[str, ...] = Field(
+        default=DEFAULT_BASELINES,
+        description=f"Plain methods to fit on the same rows for comparison, of: {', '.join(BASELINE_NAMES)}.",
     )
     seed: int = Field(default=0, ge=0)
+
+    @field_validator("baselines")
+    @classmethod
+    def _known_baselines(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return check_names(names)
 
 
 class PretrainRecipe(WrittenRecipe):

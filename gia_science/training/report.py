@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from gia_science.data.rows import Row
 from gia_science.data.targets import Targets
+from gia_science.evaluation.baselines import plain_name
 from gia_science.evaluation.figure import report_figure
 from gia_science.evaluation.leakage import LeakageReport
-from gia_science.evaluation.report import Evaluation
+from gia_science.evaluation.report import BaselinePrediction, Evaluation
 from gia_science.prediction.columns import number_text
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,18 +28,23 @@ def report_picture(
     *,
     truth: FloatArray,
     prediction: FloatArray,
-    baseline: FloatArray | None,
+    baselines: Sequence[BaselinePrediction],
 ) -> bytes:
-    """PNG of the first target: measured against predicted, a ROC curve, or a confusion matrix."""
+    """PNG of the first target: measured against predicted, a ROC curve, or a confusion matrix.
+
+    The last of the baselines is drawn beside, except for a constant.
+    """
+    drawn = next((baseline for baseline in reversed(baselines) if baseline.name != "constant"), None)
     return report_figure(
         evaluation.kind,
         truth[:, 0],
         prediction if evaluation.kind == "multiclass" else prediction[:, 0],
-        baseline=None if baseline is None else baseline[:, 0],
+        baseline=None if drawn is None else drawn.values[:, 0],
+        baseline_name="" if drawn is None else plain_name(drawn.name),
         target=targets.names[0],
         unit=targets.units[0] if targets.units else "",
         scores=evaluation.targets[0].model,
-        baseline_scores=evaluation.targets[0].baseline,
+        baseline_scores=() if drawn is None else evaluation.targets[0].baselines[drawn.name],
         labels=targets.labels,
     )
 

@@ -15,13 +15,19 @@ from gia_science.data.rows import Row
 from gia_science.data.splits.stored import split_record
 from gia_science.data.targets import Targets
 from gia_science.evaluation.leakage import LeakageReport, leakage
-from gia_science.evaluation.report import Evaluation, evaluate_predictions
+from gia_science.evaluation.report import (
+    NOT_ASKED,
+    BaselinePrediction,
+    Evaluation,
+    RowKey,
+    evaluate_predictions,
+)
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
 from gia_science.model.heads import PropertyNetwork
 from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.prediction.model import Model
-from gia_science.prediction.reference import FOREST, forest_prediction
+from gia_science.prediction.reference import NO_RESIDUES, baseline_predictions, measured_rows
 from gia_science.tokens.featurizer import Example
 from gia_science.training.card import model_card
 from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
@@ -44,7 +50,7 @@ class Result:
     ----------
     model : Model
     evaluation : Evaluation
-        On the test rows, the baseline beside; on the validation rows where the split has no test rows.
+        On the test rows, the baselines beside; on the validation rows where the split has no test rows.
     prepared : Prepared
     """
 
@@ -61,7 +67,7 @@ def run(
     progress: bool | None = None,
     jobs: int = 1,
 ) -> Result:
-    """Carry out a recipe: read, split, train, evaluate beside the baseline.
+    """Carry out a recipe: read, split, train, evaluate beside the baselines.
 
     Parameters
     ----------
@@ -73,7 +79,7 @@ def run(
     progress : bool, optional
         Draw a progress bar; by default on a terminal.
     jobs : int, default 1
-        Threads of the baseline.
+        Threads of the baselines.
 
     Raises
     ------
@@ -90,22 +96,22 @@ def run(
     first_goes_on(devices)
     network = PropertyEnsemble.of([member.network for member in members])
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
-    truth, prediction = _predict(network, targets, [rows[i] for i in chosen], [examples[i] for i in chosen])
-    baseline = _baseline(prepared, targets, chosen, jobs=jobs)
-    domain = str(prepared.recipe.data.domain)
+    evaluated = [rows[i] for i in chosen]
+    truth, prediction, keys = _predict(network, targets, evaluated, [examples[i] for i in chosen])
+    baselines = _baselines(prepared, targets, chosen, jobs=jobs)
     evaluation = evaluate_predictions(
         targets,
         truth=truth,
         prediction=prediction,
-        baseline=baseline,
-        baseline_name=FOREST[domain] if baseline is not None else "none",
+        keys=keys,
+        baselines=baselines,
+        no_baselines=NO_RESIDUES if targets.kind == "per_token" else NOT_ASKED,
         notes=_notes(part, prepared),
         seed=prepared.recipe.seed,
     )
-    evaluated = [rows[i] for i in chosen]
     attachments = {
         "report.png": report_picture(
-            targets, evaluation, truth=truth, prediction=prediction, baseline=baseline
+            targets, evaluation, truth=truth, prediction=prediction, baselines=baselines
         ),
         "leakage.json": leakage_file(leaks),
     }
@@ -131,26 +137,26 @@ def run(
 
 def _predict(
     network: PropertyEnsemble, targets: Targets, rows: Sequence[Row], examples: Sequence[Example]
-) -> tuple[FloatArray, FloatArray]:
-    """What was measured and what is predicted; per-token tasks are laid out one residue per row."""
+) -> tuple[FloatArray, FloatArray, list[RowKey]]:
+    """What was measured, what is predicted, and of which row; per-token tasks have one residue per row."""
     outputs = all_computed(predict_examples(network, examples, kind=targets.kind))
+    truth, keys = measured_rows(rows, examples, per_token=targets.kind == "per_token")
     if targets.kind != "per_token":
-        return np.stack([row.target for row in rows]), targets.decode(np.stack(outputs))
-    units = [example.stream.units[example.stream.units >= 0] for example in examples]
-    truth = np.concatenate([row.target[index] for row, index in zip(rows, units, strict=True)])
-    return truth[:, None], np.concatenate(outputs)
+        return truth, targets.decode(np.stack(outputs)), keys
+    return truth, np.concatenate(outputs), keys
 
 
-def _baseline(
+def _baselines(
     prepared: Prepared, targets: Targets, chosen: npt.NDArray[np.int64], *, jobs: int
-) -> FloatArray | None:
-    if not prepared.recipe.baseline or targets.kind == "per_token":
-        return None
-    # The forest has no use for validation rows of its own: it gets them, so that it is not held back.
+) -> tuple[BaselinePrediction, ...]:
+    if targets.kind == "per_token":
+        return ()
+    # Baselines have no use for validation rows of their own: they get them, so that they are not held back.
     fitted_on = np.setdiff1d(np.concatenate([prepared.split.train, prepared.split.validation]), chosen)
-    return forest_prediction(
+    return baseline_predictions(
         str(prepared.recipe.data.domain),
         targets,
+        names=prepared.recipe.baselines,
         train=[prepared.rows[index] for index in fitted_on],
         test=[prepared.rows[index] for index in chosen],
         seed=prepared.recipe.seed,

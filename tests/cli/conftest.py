@@ -119,7 +119,7 @@ def _model(folder: Path, *, dataset: str, places: Sequence[int], target: str, **
     path = folder / f"{dataset}.csv"
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows([chosen.header, *(record.cells for record in chosen.records)])
-    settings = {**TINY, "baseline": False}
+    settings = {**TINY, "baselines": []}
     train(path, target=target, out=folder / "model", settings=settings, progress=False, **options)
     return folder / "model"
 

@@ -46,7 +46,7 @@ SURFACE = {
     },
     "evaluate": {
         "model", "data", "--out", "-o", "--input", "--format", "--header", "--no-header", "--baseline",
-        "--no-baseline", "--threads",
+        "--no-baseline", "--by", "--against", "--threads",
     },
     "graph": {
         "model", "text", "--out", "-o", "--file", "--line", "--input", "--format", "--header", "--no-header",
@@ -181,7 +181,17 @@ def test_training_prints_scores_and_where_everything_lies(gia, write, tiny, tmp_
     done = gia("train", write(TABLE), "--target", "logS", "-o", "runs/logS", *tiny)
     assert done.code == 0
     out = done.out.splitlines()
-    assert out[0].split() == ["target", "metric", "model", "[95", "%", "interval]", "baseline"]
+    assert out[0].split() == [
+        "target",
+        "metric",
+        "model",
+        "[95",
+        "%",
+        "interval]",
+        "constant",
+        "random",
+        "forest",
+    ]
     assert out[-2] == "model: runs/logS   report: runs/logS/README.md, runs/logS/report.png"
     assert out[-1] == "measured and predicted, row by row: runs/logS/predictions.csv"
     assert all(
@@ -203,7 +213,7 @@ def test_settings_are_read_as_yaml_and_kept(gia, write, tiny, tmp_path) -> None:
     recipe = Recipe.load(tmp_path / "new" / "recipe.yaml")
     assert recipe.training.learning_rate == 3e-4
     assert recipe.target.units == ("log mol/l",)
-    assert (recipe.seed, recipe.baseline, recipe.data.file) == (7, False, "in.csv")
+    assert (recipe.seed, recipe.baselines, recipe.data.file) == (7, (), "in.csv")
 
 
 def test_what_a_recipe_says_holds_unless_an_option_says_otherwise(gia, write, tmp_path) -> None:
@@ -214,7 +224,7 @@ def test_what_a_recipe_says_holds_unless_an_option_says_otherwise(gia, write, tm
         "descriptors": [],
         "network": {"width": 16, "layers": 1, "attention": {"kind": "gin", "heads": 2}},
         "training": {"epochs": 1, "min_steps": 1},
-        "baseline": False,
+        "baselines": [],
         "seed": 5,
     }
     write(TABLE + "C1CC,1\n")
@@ -223,7 +233,7 @@ def test_what_a_recipe_says_holds_unless_an_option_says_otherwise(gia, write, tm
     assert done.code == 0
     assert any(line.startswith("dropped: line 14") for line in done.told)
     kept = Recipe.load(tmp_path / "new" / "recipe.yaml")
-    assert (kept.baseline, kept.seed, kept.split.fold, kept.data.bad_rows) == (False, 5, 1, "drop")
+    assert (kept.baselines, kept.seed, kept.split.fold, kept.data.bad_rows) == ((), 5, 1, "drop")
     assert (
         "1 of 13 rows cannot be used"
         in gia("train", "--task", "mine.yaml", "-o", "x", "--bad-rows", "stop").error

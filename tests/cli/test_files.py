@@ -181,7 +181,7 @@ def test_training_on_standard_input_keeps_no_source(gia, tiny, tmp_path) -> None
     assert done.code == 0
     scored = gia("evaluate", "new", "-", stdin=rows)
     assert scored.code == 0
-    assert "baseline: none: the training data has changed or was not a file" in scored.out
+    assert "no baselines: the training data has changed or was not a file" in scored.out
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz", "out.parquet"])

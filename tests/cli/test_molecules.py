@@ -361,3 +361,40 @@ def test_the_recipe_in_the_folder_makes_the_model_again(gia, fit, tmp_path) -> N
     assert again.code == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("new", "again")]
     assert weights[0] == weights[1]
+
+
+def test_a_model_is_compared_with_another_on_the_same_rows(gia, molecules, tmp_path) -> None:
+    measured = molecules.parent / "nav17.csv"
+    words = ("evaluate", molecules, measured, "--no-baseline", "--against", molecules)
+    done = gia(*words, "--by", "length", "--by", "target_range", "-o", "scores.json")
+    assert done.code == 0
+    assert f"first: {molecules}; second: {molecules}; 40 rows of both" in done.out
+    assert "no clear difference: RMSE +0 [+0, +0] for the first less the second" in done.out
+    assert "RMSE of the model" in done.out
+    figures = json.loads((tmp_path / "scores.json").read_text())
+    assert figures["comparison"]["difference"] == 0
+    assert {group["by"] for group in figures["groups"]} == {"length", "target_range"}
+    assert sum(group["model"][0]["n"] for group in figures["groups"]) == 80
+
+
+def test_baselines_are_chosen_by_name(gia, molecules) -> None:
+    measured = molecules.parent / "nav17.csv"
+    done = gia("evaluate", molecules, measured, "--baseline", "nearest", "--baseline", "constant")
+    assert done.out.splitlines()[0].split()[-2:] == ["constant", "nearest"]
+    assert "nearest: mean of the nearest training rows by the Tanimoto similarity of Morgan bits" in done.out
+    both = gia("evaluate", molecules, measured, "--baseline", "nearest", "--no-baseline")
+    assert both.error == "--baseline and --no-baseline exclude each other: got nearest"
+    unknown = gia("evaluate", molecules, measured, "--baseline", "forest")
+    assert unknown.error.startswith("no such baseline: got 'forest'")
+
+
+def test_training_takes_baselines_by_name(gia, write, tiny, tmp_path) -> None:
+    rows = "smiles,y\n" + "".join(f"{'C' * n},{n}\n" for n in range(1, 13))
+    done = gia("train", write(rows), "-t", "y", "-o", "new", "--baseline", "linear", *tiny)
+    assert done.code == 0
+    metrics = json.loads((tmp_path / "new" / "metrics.json").read_text())
+    assert list(metrics["test"]["baselines"]) == ["linear"]
+    assert list(metrics["test"]["targets"][0]["baselines"]) == ["linear"]
+    assert "baselines:\n- linear\n" in (tmp_path / "new" / "recipe.yaml").read_text()
+    bad = gia("train", write(rows), "-t", "y", "-o", "x", "--baseline", "liner", *tiny)
+    assert "no such baseline: got 'liner' (did you mean 'linear'?)" in bad.error

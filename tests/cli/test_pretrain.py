@@ -73,7 +73,7 @@ def test_the_written_recipe_repeats_the_run(gia, pretrained, tmp_path) -> None:
 def test_a_task_can_start_from_a_pretrained_network(gia, write, pretrained, tmp_path) -> None:
     """What the task does not set is the network's; what both set must agree."""
     write(MEASURED, "measured.csv")
-    task = {"data": {"file": "measured.csv"}, "target": {"names": ["activity"]}, "baseline": False}
+    task = {"data": {"file": "measured.csv"}, "target": {"names": ["activity"]}, "baselines": []}
     quick = {"training": {"epochs": 1, "min_steps": 1}}
     write(yaml.safe_dump(task | quick), "mine.yaml")
     assert gia("train", "--task", "mine.yaml", "--from", "pre", "-o", "new").code == 0

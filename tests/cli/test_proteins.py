@@ -327,19 +327,20 @@ def test_evaluate_fits_the_baseline_on_the_rows_of_the_model(gia, write, protein
     measured = proteins.parent / "amp.csv"
     done = gia("evaluate", proteins, measured)
     assert done.code == 0
-    assert "baseline: random forest on composition, length, charge, hydropathy" in done.out
+    assert "random forest: random forest on composition, length, charge, hydropathy" in done.out
+    assert "constant: mean, or most frequent class, of the training rows" in done.out
     assert "36 of 40 rows were in the training data: the scores flatter" in done.out
-    assert "baseline: not asked for" in gia("evaluate", proteins, measured, "--no-baseline").out
+    assert "no baselines: not asked for" in gia("evaluate", proteins, measured, "--no-baseline").out
 
 
 def test_evaluate_says_why_there_is_no_baseline(gia, fit, write, tmp_path) -> None:
     rows = "sequence,y\n" + "".join(f"{peptide},{i}.5\n" for i, peptide in enumerate(PEPTIDES))
     fit(rows, "-t", "y")
     write(rows.replace("0.5", "0.7"), "rows.csv")
-    assert "baseline: none: the training data has changed" in gia("evaluate", "new", "rows.csv").out
+    assert "no baselines: the training data has changed" in gia("evaluate", "new", "rows.csv").out
     (tmp_path / "rows.csv").rename(tmp_path / "moved.csv")
     done = gia("evaluate", "new", "moved.csv")
-    assert "baseline: none: the training data cannot be read again (rows.csv: no such file)" in done.out
+    assert "no baselines: the training data cannot be read again (rows.csv: no such file)" in done.out
     assert done.code == 0
 
 

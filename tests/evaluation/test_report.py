@@ -9,8 +9,14 @@ import pytest
 
 from gia_science.data.targets import Targets
 from gia_science.errors import EvaluationError
+from gia_science.evaluation.groups import Grouping
 from gia_science.evaluation.metrics import METRICS
-from gia_science.evaluation.report import Evaluation, evaluate_predictions, score_kind
+from gia_science.evaluation.report import (
+    BaselinePrediction,
+    Evaluation,
+    evaluate_predictions,
+    score_kind,
+)
 
 NAN = np.nan
 NUMBERS = Targets(names=("y",), kind="regression", mean=(0.0,), scale=(1.0,))
@@ -28,7 +34,10 @@ def two(*, second: list[float], baseline: bool = False) -> Evaluation:
     truth = np.column_stack([[0.0, 1.0, 0.0, 1.0], second])
     prediction = np.column_stack([[0.1, 0.9, 0.2, 0.8], [0.9, 0.2, 0.8, 0.1]])
     return evaluate_predictions(
-        TWO, truth=truth, prediction=prediction, baseline=1 - prediction if baseline else None
+        TWO,
+        truth=truth,
+        prediction=prediction,
+        baselines=[BaselinePrediction("linear", "ridge", 1 - prediction)] if baseline else (),
     )
 
 
@@ -57,19 +66,19 @@ def test_a_score_is_the_primary_one_or_the_one_asked_for() -> None:
 
 
 def test_a_score_of_a_baseline_that_is_not_there_is_refused_with_the_reason() -> None:
-    evaluation = numbers(baseline_name="none: the file is gone")
-    assert not evaluation.has_baseline
-    with pytest.raises(
-        EvaluationError, match="no baseline beside this evaluation: got none: the file is gone"
-    ):
-        evaluation.score(baseline=True)
+    evaluation = numbers(no_baselines="the file is gone")
+    assert not evaluation.baselines
+    with pytest.raises(EvaluationError, match="there are: none: the file is gone"):
+        evaluation.score(baseline="constant")
 
 
 def test_a_baseline_is_scored_on_the_same_rows() -> None:
-    evaluation = numbers(baseline=np.full((4, 1), 2.0), baseline_name="mean")
-    assert evaluation.has_baseline
-    assert evaluation.score("mae", baseline=True).value == pytest.approx(1.0)
-    assert evaluation.score("mae", baseline=True).n == evaluation.score("mae").n == 3
+    evaluation = numbers(baselines=[BaselinePrediction("constant", "the mean", np.full((4, 1), 2.0))])
+    assert evaluation.baselines == {"constant": "the mean"}
+    assert evaluation.score("mae", baseline="constant").value == pytest.approx(1.0)
+    assert evaluation.score("mae", baseline="constant").n == evaluation.score("mae").n == 3
+    with pytest.raises(EvaluationError, match="did you mean 'constant'"):
+        evaluation.score(baseline="constants")
 
 
 def test_a_mean_is_over_the_targets_where_the_metric_is_defined() -> None:
@@ -95,10 +104,13 @@ def test_classes_take_all_columns_of_the_prediction() -> None:
     truth = np.array([[0.0], [2.0], [1.0]])
     prediction = np.array([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]])
     evaluation = evaluate_predictions(
-        CLASSES, truth=truth, prediction=prediction, baseline=prediction[:, None, ::-1]
+        CLASSES,
+        truth=truth,
+        prediction=prediction,
+        baselines=[BaselinePrediction("nearest", "", prediction[:, None, ::-1])],
     )
     assert evaluation.score("accuracy").value == pytest.approx(2 / 3)
-    assert evaluation.score("accuracy", baseline=True).value == 0.0
+    assert evaluation.score("accuracy", baseline="nearest").value == 0.0
 
 
 def test_a_table_of_one_target_has_a_row_for_each_metric() -> None:
@@ -106,7 +118,7 @@ def test_a_table_of_one_target_has_a_row_for_each_metric() -> None:
     assert [row[1] for row in rows] == [metric.title for metric in METRICS["regression"]]
     assert {row[0] for row in rows} == {"y"}
     assert rows[0][2].startswith("1.00 [")
-    assert {row[3] for row in rows} == {""}
+    assert {len(row) for row in rows} == {3} == {len(numbers().head)}
 
 
 def test_a_table_of_several_targets_ends_in_means_with_the_baseline_beside() -> None:
@@ -128,11 +140,22 @@ def test_the_plain_types_can_be_written_as_strict_json() -> None:
     assert [target["target"] for target in read["targets"]] == ["a", "b"]
     assert read["targets"][1]["model"][0]["value"] is None
     assert read["targets"][1]["model"][0]["reason"] == "only one class among the targets"
-    assert len(read["targets"][0]["baseline"]) == len(METRICS["binary"])
+    assert read["baselines"] == {"linear": "ridge"}
+    assert read["no_baselines"] is None
+    assert len(read["targets"][0]["baselines"]["linear"]) == len(METRICS["binary"])
+    assert numbers().to_json()["no_baselines"] == "not asked for"
+
+
+def test_the_plain_types_give_the_evaluation_back_without_its_rows() -> None:
+    evaluation = two(second=[0.0, 0.0, 0.0, NAN], baseline=True)
+    again = Evaluation.from_json(json.loads(json.dumps(evaluation.to_json())))
+    assert again == evaluation
+    assert again.scored is None
+    assert again.table() == evaluation.table()
 
 
 def test_notes_and_rows_left_out_are_kept() -> None:
-    evaluation = numbers(notes=["one", "two"], left_out=3, baseline_name="x")
+    evaluation = numbers(notes=["one", "two"], left_out=3)
     assert evaluation.notes == ("one", "two")
     assert evaluation.left_out == 3
     assert evaluation.to_json()["left_out"] == 3
@@ -140,3 +163,39 @@ def test_notes_and_rows_left_out_are_kept() -> None:
 
 def test_equal_seeds_give_equal_intervals() -> None:
     assert numbers(seed=1).to_json() == numbers(seed=1).to_json()
+
+
+def test_a_mean_of_a_baseline_over_fewer_targets_says_so() -> None:
+    """Predictions that are all the same have no correlation."""
+    targets = NUMBERS.model_copy(update={"names": ("a", "b"), "mean": (0.0, 0.0), "scale": (1.0, 1.0)})
+    truth = np.array([[1.0, 1.0], [2, 3], [3, 2]])
+    beside = BaselinePrediction("nearest", "", np.array([[1.0, 5], [2, 5], [4, 5]]))
+    evaluation = evaluate_predictions(targets, truth=truth, prediction=truth, baselines=[beside])
+    (mean,) = (row for row in evaluation.table()[-5:] if row[1] == "Pearson r")
+    assert mean[0] == "mean over 2 of 2 tasks"
+    assert mean[3].endswith("(mean over 1 of 2 tasks)")
+
+
+def test_groups_are_scored_as_if_they_were_all_there_is() -> None:
+    rng = np.random.default_rng(0)
+    truth, prediction = rng.normal(size=(30, 1)), rng.normal(size=(30, 1))
+    beside = BaselinePrediction("constant", "", np.zeros((30, 1)))
+    labels = ("one",) * 12 + ("two",) * 11 + ("few",) * 7
+    evaluation = evaluate_predictions(
+        NUMBERS,
+        truth=truth,
+        prediction=prediction,
+        baselines=[beside],
+        groupings=[Grouping("batch", (labels,))],
+    )
+    assert [(item.by, item.group) for item in evaluation.groups] == [
+        ("batch", name) for name in ("one", "two", "other")
+    ]
+    alone = evaluate_predictions(NUMBERS, truth=truth[:12], prediction=prediction[:12])
+    assert evaluation.groups[0].scores.model == alone.targets[0].model
+    head, rows = evaluation.group_head, evaluation.group_table()
+    assert head == ("by", "group", "target", "rows", "RMSE of the model", "constant")
+    assert rows[0][:4] == ("batch", "one", "y", "12")
+    assert rows[0][4] == str(alone.score())
+    assert {len(row) for row in rows} == {len(head)}
+    assert Evaluation.from_json(evaluation.to_json()) == evaluation

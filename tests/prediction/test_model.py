@@ -282,7 +282,7 @@ def test_an_evaluation_scores_what_was_measured(
 ) -> None:
     path = write(tmp_path / "a.csv", MEASURED)
     with caplog.at_level(logging.WARNING, logger="gia_science"):
-        evaluation = molecules.evaluate(path, baseline=False)
+        evaluation = molecules.evaluate(path, baselines=())
     assert evaluation.rows == 4
     assert evaluation.left_out == 1
     assert evaluation.notes == ("1 row cannot be read and is left out",)
@@ -291,15 +291,15 @@ def test_an_evaluation_scores_what_was_measured(
     score = evaluation.score("mae")
     assert score.n == 3
     assert score.value == pytest.approx(np.abs(predicted - [1, 2, 5]).mean(), rel=1e-4)
-    assert not evaluation.has_baseline
-    assert evaluation.baseline_name == "not asked for"
+    assert not evaluation.baselines
+    assert evaluation.no_baselines == "not asked for"
 
 
 def test_a_frame_and_one_row_can_be_evaluated(molecules: Model) -> None:
     evaluation = molecules.evaluate(pd.DataFrame({"smiles": ["CCO"], "y": [1.0]}))
     assert evaluation.score("mae").n == 1
     assert evaluation.score("r2").value is None
-    assert evaluation.baseline_name.startswith("none: the training data has changed or was not a file")
+    assert evaluation.no_baselines.startswith("the training data has changed or was not a file")
 
 
 def test_rows_seen_in_training_are_told(molecules: Model) -> None:
@@ -312,9 +312,9 @@ def test_rows_seen_in_training_are_told(molecules: Model) -> None:
     }
     model = Model(replace(molecules.saved, split=split))
     frame = pd.DataFrame({"smiles": ["OCC", "CC", "C", "N"], "y": [1, 2, 3, 4]})
-    (note,) = model.evaluate(frame, baseline=False).notes
+    (note,) = model.evaluate(frame, baselines=()).notes
     assert note == "2 of 4 rows were in the training data: the scores flatter"
-    assert model.evaluate(frame[2:], baseline=False).notes == ()
+    assert model.evaluate(frame[2:], baselines=()).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_what_cannot_be_evaluated_is_refused(
 def test_several_targets_are_scored_each_over_its_own_rows(make_model) -> None:
     model = make_model("smiles", kind="multilabel", names=("a", "b"), labels=("0", "1"))
     frame = pd.DataFrame({"smiles": ["C", "CC", "CCC"], "a": ["0", "1", "1.0"], "b": ["0", "", "0"]})
-    evaluation = model.evaluate(frame, baseline=False)
+    evaluation = model.evaluate(frame, baselines=())
     first, second = evaluation.targets
     assert [first.model[0].n, second.model[0].n] == [3, 2]
     assert second.model[0].value is None
@@ -364,8 +364,8 @@ def test_labels_of_residues_are_scored_residue_by_residue(residues: Model) -> No
     evaluation = residues.evaluate(pd.DataFrame({"sequence": sequences, "y": predicted}))
     assert evaluation.score("accuracy").value == 1.0
     assert evaluation.score("accuracy").n == 8
-    assert not evaluation.has_baseline
-    assert evaluation.baseline_name == "none for labels of residues"
+    assert not evaluation.baselines
+    assert evaluation.no_baselines == "none for labels of residues"
     masked = ["?" * 5, predicted[1]]
     again = residues.evaluate(pd.DataFrame({"sequence": sequences, "y": masked}))
     assert again.score("accuracy").n == 3

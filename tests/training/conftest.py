@@ -21,7 +21,7 @@ SMALL = {
     "network.members": 1,
     "training.epochs": 2,
     "training.min_steps": 1,
-    "baseline": False,
+    "baselines": [],
 }
 
 

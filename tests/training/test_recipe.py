@@ -48,6 +48,8 @@ def test_a_written_recipe_reads_back_equal(name: str, tmp_path: Path) -> None:
             {"target.names": ["y"], "data.file": "a", "data.dataset": "b"},
             "name a dataset or a file, not both",
         ),
+        ({"target.names": ["y"], "baselines": ["forest"]}, "no such baseline: got 'forest'"),
+        ({"target.names": ["y"], "baseline": True}, "did you mean 'baselines'?"),
         ({"target.names": ["y"], "name": "../evil"}, "name of the recipe is not valid"),
         ({"target.names": ["y"], "network.attention": {"kind": "gni"}}, "network.attention.kind"),
         ({"target.names": ["y"], "name.inner": 1}, "Input should be a valid string"),

@@ -148,13 +148,14 @@ def test_without_test_rows_the_report_says_that_scores_flatter(table: Write, rec
 
 
 def test_the_report_has_a_figure_and_the_evaluated_rows(lengths: Path, recipe: Build, tmp_path: Path) -> None:
-    run(recipe(lengths, baseline=True)).model.save(tmp_path / "model")
+    run(recipe(lengths, baselines=["linear", "constant"])).model.save(tmp_path / "model")
     assert (tmp_path / "model" / "report.png").read_bytes().startswith(b"\x89PNG")
     lines = (tmp_path / "model" / "predictions.csv").read_text().splitlines()
     assert lines[0] == "line,id,identity,y,y_pred"
     assert len(lines) == 3
     card = (tmp_path / "model" / "README.md").read_text()
-    assert "random forest on Morgan bits" in card
+    assert "| target | metric | model [95 % interval] | constant | linear |" in card
+    assert "- linear: ridge or logistic regression on Morgan counts and RDKit 2D descriptors" in card
     assert (
         "- isotopes: each is read as its element, deuterium as any other hydrogen (`isotopes: fold`)" in card
     )

@@ -1,0 +1,58 @@
+"""Forests are scikit-learn's, on descriptors whose gaps are filled from the training rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestRegressor
+
+from gia_science.evaluation.baselines.forest import fit_extra_trees, fit_forest
+
+
+def table(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 3))
+    return x, 2 * x[:, 0] + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    ("fit", "kind", "own"),
+    [
+        (fit_forest, "regression", RandomForestRegressor(12, max_features=1 / 3, random_state=4)),
+        (fit_extra_trees, "regression", ExtraTreesRegressor(12, random_state=4)),
+        (fit_extra_trees, "binary", ExtraTreesClassifier(12, random_state=4)),
+    ],
+)
+def test_the_forest_is_that_of_the_reference_library(numbers, fit, kind: str, own) -> None:
+    x, y = table()
+    y = y if kind == "regression" else (y > 0).astype(float)
+    inputs = numbers(x)
+    own.fit(inputs.descriptors, y)
+    expected = (
+        own.predict(inputs.descriptors)
+        if kind == "regression"
+        else own.predict_proba(inputs.descriptors)[:, 1]
+    )
+    np.testing.assert_array_equal(fit(kind, inputs, y, seed=4).predict(inputs)[:, 0], expected)
+
+
+def test_another_seed_is_another_forest(numbers) -> None:
+    x, y = table()
+    first, other = (fit_forest("regression", numbers(x), y, seed=seed).predict(numbers(x)) for seed in (1, 2))
+    assert (first != other).any()
+
+
+def test_missing_features_are_filled_with_the_training_median(numbers) -> None:
+    x, y = table()
+    x[5, 0] = np.nan
+    forest = fit_forest("regression", numbers(x), y)
+    filled = x[:1].copy()
+    filled[0, 0] = np.nanmedian(x[:, 0])
+    missing = np.concatenate([[[np.nan]], x[:1, 1:]], axis=1)
+    np.testing.assert_array_equal(forest.predict(numbers(missing)), forest.predict(numbers(filled)))
+
+
+def test_a_feature_that_is_missing_everywhere_does_no_harm(numbers) -> None:
+    x, y = table()
+    x[:, 2] = np.nan
+    assert np.isfinite(fit_forest("regression", numbers(x), y).predict(numbers(x))).all()
