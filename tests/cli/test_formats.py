@@ -60,7 +60,7 @@ def test_a_model_is_trained_on_the_fields_of_an_sdf_file(gia, fit) -> None:
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.ism", "a.smi.gz"])
 def test_smiles_files(gia, write, molecules, name) -> None:
     text = "CCO ethanol\nC1CC b\nCC |^1:0|\ttwo words\n"
-    done = gia("predict", molecules, write(gzip.compress(text.encode()), name))
+    done = gia("predict", molecules, write(gzip.compress(text.encode(), mtime=0), name))
     assert done.code == 1
     assert [(row["smiles"], row["name"], row["status"]) for row in done.rows] == [
         ("CCO", "ethanol", "ok"),
@@ -101,6 +101,8 @@ def test_a_cut_file_is_an_error_or_an_error_row(gia, write, molecules, tmp_path)
     done = gia("predict", molecules, write(text[:-20], "cut.sdf"))
     assert [row["status"] for row in done.rows] == ["ok", "ok", "error"]
     assert "the file may be cut off" in done.rows[2]["reason"]
-    bad = gia("predict", molecules, write(gzip.compress(text.encode())[:-9], "cut.sdf.gz"), "-o", "out.csv")
+    bad = gia(
+        "predict", molecules, write(gzip.compress(text.encode(), mtime=0)[:-9], "cut.sdf.gz"), "-o", "out.csv"
+    )
     assert "the compressed file is cut off" in bad.error
     assert not (tmp_path / "out.csv").exists()

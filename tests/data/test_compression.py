@@ -22,7 +22,7 @@ def bgzf(*blocks: bytes) -> bytes:
     """Blocks as members with the ``BC`` extra field, in the form of the SAM specification, with the end mark."""
     out = b""
     for block in blocks:
-        member = gzip.compress(block)
+        member = gzip.compress(block, mtime=0)
         size = len(member) + 8 - 1
         out += (
             member[:3]
@@ -36,7 +36,10 @@ def bgzf(*blocks: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.csv.bgz", "a.csv", "a.fasta", "a"])
-@pytest.mark.parametrize("packed", [gzip.compress(CSV), gzip.compress(CSV[:100]) + gzip.compress(CSV[100:])])
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(CSV, mtime=0), gzip.compress(CSV[:100], mtime=0) + gzip.compress(CSV[100:], mtime=0)],
+)
 def test_gzip_is_recognised_by_its_bytes_not_its_name(tmp_path: Path, name: str, packed: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(packed)
@@ -55,7 +58,7 @@ def test_block_compressed_files_are_read_and_a_lost_block_is_noticed(tmp_path: P
 
 @pytest.mark.parametrize("keep", [2, 11, 40, 0.3, 0.5, 0.9, -1, -8])
 def test_a_cut_gzip_file_is_an_error_that_names_it(tmp_path: Path, keep: float) -> None:
-    packed = gzip.compress(CSV)
+    packed = gzip.compress(CSV, mtime=0)
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(packed[: int(len(packed) * keep) if isinstance(keep, float) else keep])
     with pytest.raises(TableError, match=r"cut\.csv\.gz: the compressed file is cut off"):
@@ -65,14 +68,14 @@ def test_a_cut_gzip_file_is_an_error_that_names_it(tmp_path: Path, keep: float) 
 def test_a_cut_far_behind_the_head_is_found_while_iterating(tmp_path: Path) -> None:
     rows = b"".join(os.urandom(24).hex().encode() + b"\n" for _ in range(50_000))
     path = tmp_path / "long.csv.gz"
-    packed = gzip.compress(b"smiles\n" + rows, compresslevel=1)
+    packed = gzip.compress(b"smiles\n" + rows, compresslevel=1, mtime=0)
     path.write_bytes(packed[: len(packed) * 9 // 10])
     with pytest.raises(TableError, match="cut off"):
         read_table(path)
 
 
 def test_damaged_gzip_data_is_an_error(tmp_path: Path) -> None:
-    packed = bytearray(gzip.compress(CSV))
+    packed = bytearray(gzip.compress(CSV, mtime=0))
     packed[-6] ^= 0xFF
     path = tmp_path / "bad.csv.gz"
     path.write_bytes(packed)
@@ -93,7 +96,7 @@ def test_missing_file_folder_and_impossible_name_are_errors(tmp_path: Path) -> N
         read_table(tmp_path / ("x" * 300))
 
 
-@pytest.mark.parametrize("content", [CSV, gzip.compress(CSV)])
+@pytest.mark.parametrize("content", [CSV, gzip.compress(CSV, mtime=0)])
 def test_standard_input_is_read_once_and_stays_open(content: bytes) -> None:
     stdin = io.BytesIO(content)
     source = ByteSource("-", stdin=stdin)
