@@ -110,9 +110,13 @@ class Probe:
 
     def warning(self, *, rows: str) -> str:
         """The finding in words; `rows` are those it was scored on."""
-        seen = "the counts of the tokens alone" if self.name == COUNTS else f"the {self.name} alone"
+        seen = (
+            "the counts of the tokens alone predict"
+            if self.name == COUNTS
+            else f"the {self.name} alone predicts"
+        )
         told = f"; {self.telling}" if self.telling else ""
-        return f"{seen} predicts {self.target}: {self} on the {rows} rows, a constant in brackets{told}"
+        return f"{seen} {self.target}: {self} on the {rows} rows, a constant in brackets{told}"
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain types."""
@@ -273,6 +277,7 @@ def _telling(tokens: Sequence[Tokens], values: FloatArray, what: str, targets: T
 
 
 def _stump() -> DecisionTreeRegressor:
+    # Without a seed of its own it would draw from the process's random numbers.
     return DecisionTreeRegressor(max_depth=1, min_samples_leaf=RARE, random_state=0)
 
 

@@ -27,8 +27,8 @@ SURFACE = {
         "--baseline", "--no-baseline", "--device", "--devices", "--nodes", "--threads", "--overwrite",
     },
     "validate": {
-        "data", "--target", "-t", "--input", "--domain", "--kind", "--column", "--model", "--max-length", "--header",
-        "--no-header", "--format", "--split", "--json",
+        "data", "--target", "-t", "--input", "--domain", "--kind", "--column", "--model", "--max-length", "--split",
+        "--header", "--no-header", "--format", "--json",
     },
     "pretrain": {
         "data", "--out", "-o", "--objective", "--recipe", "--input", "--domain", "--split", "--fold", "--bad-rows",

@@ -88,7 +88,7 @@ def test_a_rule_that_sees_one_thing_is_found_and_named(name, rule, targets) -> N
 def test_counts_that_solve_a_task_are_a_remark_not_a_problem() -> None:
     texts = peptides(400)
     found = report(texts, [text.count("K") + text.count("R") for text in texts], train=300, targets=NUMBER)
-    assert any("the counts of the tokens alone predicts y" in remark for remark in found.remarks())
+    assert any("the counts of the tokens alone predict y" in remark for remark in found.remarks())
     assert not any("counts" in problem for problem in found.problems())
 
 

@@ -21,8 +21,8 @@ def find() -> str | None:
 
 
 def version(program: str) -> str:
-    """``MMseqs2`` with the version that the program says."""
-    return f"MMseqs2 {_call([program, 'version']).strip()}".strip()
+    """``MMseqs2`` with the version that the program says; a commit is cut to twelve digits."""
+    return f"MMseqs2 {_call([program, 'version']).strip()[:12]}".strip()
 
 
 def cluster(sequences: Sequence[str], *, similarity: float, program: str) -> list[int]:

@@ -53,7 +53,7 @@ def test_every_method_has_a_function_and_options() -> None:
 
 
 @pytest.mark.parametrize(("domain", "how"), CASES, ids=str)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_parts_are_complete_and_no_identity_crosses(split_input, domain, how, data) -> None:
     # The whole pool once, so that there are enough groups, and more of it in any order.
