@@ -48,8 +48,8 @@ class Sizes:
 
 
 FULL = Sizes(200_000, 20_000, smiles_sample=4096, protein_sample=512, memory=(100_000, 1_000_000))
-# Memory stays flat from the first window of full length on, which ends at row 15,872.
-QUICK = Sizes(5_000, 200, smiles_sample=512, protein_sample=64, memory=(16_000, 24_000))
+# Few enough for 50 seconds. Memory stays flat from the first whole window on, which ends at row 8,192.
+QUICK = Sizes(2_000, 80, smiles_sample=128, protein_sample=24, memory=(8_200, 12_300))
 
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
@@ -80,7 +80,11 @@ class Case:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a fortieth of the rows, no run of a million")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="2,000 molecules and 80 proteins; the time to start is left out of their rates",
+    )
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bound is missed")
     parser.add_argument(
         "--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores"
@@ -92,10 +96,10 @@ def main() -> int:
     missed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         case = prepare("smiles", sizes.smiles, Path(folder), sample=sizes.smiles_sample)
-        missed += throughput(case, threads=options.threads)
+        missed += throughput(case, threads=options.threads, started=not options.quick)
         against_chemprop(case, options.chemprop)
         case = prepare("protein", sizes.protein, Path(folder), sample=sizes.protein_sample)
-        missed += throughput(case, threads=options.threads)
+        missed += throughput(case, threads=options.threads, started=not options.quick)
         missed += memory(Path(folder), *sizes.memory, threads=options.threads)
     for line in missed:
         print(f"missed: {line}", file=sys.stderr)
@@ -176,8 +180,11 @@ def write(path: Path, column: str, texts: Sequence[str]) -> None:
         writer.writerows([text] for text in texts)
 
 
-def throughput(case: Case, *, threads: int) -> list[str]:
-    """Time the command and its parts; print their ratios; return the bounds missed."""
+def throughput(case: Case, *, threads: int, started: bool) -> list[str]:
+    """Time the command and its parts; print their ratios; return the bounds missed.
+
+    With `started` the time to start counts, which for few rows is most of the time.
+    """
     model = Model.load(case.folder)
     sample, rows = case.texts[: case.sample], len(case.texts)
     examples, featurising = featurise(model, sample)
@@ -186,9 +193,10 @@ def throughput(case: Case, *, threads: int) -> list[str]:
     torch.set_num_threads(1)
     network_on_one = forward_seconds(model, batches) / len(sample)
     torch.set_num_threads(threads)
-    alone = one_row_seconds(model, sample[:40])
+    alone = one_row_seconds(model, sample[:20])
     start = command_seconds(case.folder, first_rows(case, 1), threads=threads)
     whole = command_seconds(case.folder, case.table, threads=threads) / rows
+    counted = whole if started else whole - start / rows
     allowed = max((featurising + network_on_one) / threads, network)
     print(f"\n{case.domain}: {rows} rows, {threads} threads; microseconds per row")
     for name, seconds in (
@@ -201,19 +209,19 @@ def throughput(case: Case, *, threads: int) -> list[str]:
         ("one-row calls of Model.predict", alone),
     ):
         print(f"  {name:32s}{1e6 * seconds:10.0f}")
-    print("  speed of the command, in units of")
+    print(f"  speed of the command{'' if started else ' without its start'}, in units of")
     for name, seconds in (
         ("the network alone", network),
         ("featurising, then the network", featurising + network),
         ("what the machine allows", allowed),
         ("one-row calls", alone),
     ):
-        print(f"    {name:30s}{seconds / whole:10.2f}")
+        print(f"    {name:30s}{seconds / counted:10.2f}")
     print(f"  seconds to the first row of a table: {start:.1f}", flush=True)
     missed = []
-    if network / whole < NETWORK_SHARE:
+    if network / counted < NETWORK_SHARE:
         missed.append(
-            f"{case.domain}: {network / whole:.2f} of the network's speed, at least {NETWORK_SHARE}"
+            f"{case.domain}: {network / counted:.2f} of the network's speed, at least {NETWORK_SHARE}"
         )
     if start > START_SECONDS:
         missed.append(f"{case.domain}: {start:.1f} s to the first row, at most {START_SECONDS}")

@@ -22,7 +22,7 @@ from gia_science.tokens.vocabulary import Vocabulary
 
 PIECE = 64
 """Rows that a process is given at a time."""
-START_ROWS = 2000
+START_ROWS = 1000
 START_CHARACTERS = 2**18
 """Different rows, or characters in them, after which other processes are started: for fewer, that takes longer than it
 saves."""

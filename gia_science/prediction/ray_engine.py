@@ -10,8 +10,9 @@ import json
 import logging
 import math
 import os
+import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ray.data import Dataset
 
 _STDERR = 2
+_ADDRESS = "RAY_ADDRESS"
 _LOG_LEVEL = "RAY_BACKEND_LOG_LEVEL"
 
 
@@ -161,15 +163,20 @@ def _ray_module() -> Any:
 
 @contextmanager
 def _running_ray() -> Iterator[Any]:
-    """Ray, started and stopped here unless it runs already; what it has to tell goes to its own logs."""
+    """Ray, started and stopped here unless it runs already.
+
+    What it has to tell goes to its own logs; its messages of workers that died and are started again, which it would
+    print among the output, to standard error.
+    """
     ray = _ray_module()
     logger = logging.getLogger("ray.data")
     level, ours = logger.level, not ray.is_initialized()
     try:
-        if ours:
-            _start_quietly(ray)
-        logger.setLevel(logging.CRITICAL + 1)
-        yield ray
+        with redirect_stdout(sys.stderr) if ours else nullcontext():
+            if ours:
+                _start_quietly(ray)
+            logger.setLevel(logging.CRITICAL + 1)
+            yield ray
     except (ray.exceptions.RayError, ray.data.exceptions.SystemException) as error:
         *_, last = str(error).strip().splitlines() or [type(error).__name__]
         raise EngineError(
@@ -186,6 +193,8 @@ def _running_ray() -> Iterator[Any]:
 def _start_quietly(ray: Any) -> None:
     # Ray's core writes to the file descriptor of standard error, errors of no consequence among them; that it has
     # been told not to is what it writes there while it starts.
+    if _ADDRESS in os.environ:
+        logging.getLogger("gia_science").info("connecting to Ray at %s", os.environ[_ADDRESS])
     before = os.environ.get(_LOG_LEVEL)
     os.environ.setdefault(_LOG_LEVEL, "fatal")
     stderr = os.dup(_STDERR)

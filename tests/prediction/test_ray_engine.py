@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -123,6 +124,45 @@ def test_a_request_that_cannot_be_carried_out_is_refused_before_ray_starts(folde
         next(predict_file(table, model=folder, input="smile"))
     with pytest.raises(RecipeError, match="window"):
         next(predict_file(table, model=folder, long="window"))
+
+
+class FakeRay:
+    """As much of Ray as starting and stopping it takes."""
+
+    exceptions = SimpleNamespace(RayError=type("RayError", (Exception,), {}))
+    data = SimpleNamespace(
+        exceptions=SimpleNamespace(SystemException=type("SystemException", (Exception,), {}))
+    )
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **options: object) -> None:
+        self.calls.append("init")
+        os.write(2, b"log level set")
+
+    def shutdown(self) -> None:
+        self.calls.append("shutdown")
+
+
+def test_ray_is_stopped_and_its_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd) -> None:
+    """What it prints of its own does not get into an output on standard output."""
+    fake = FakeRay()
+    monkeypatch.setattr(ray_engine, "_ray_module", lambda: fake)
+
+    def work() -> None:
+        with ray_engine._running_ray():
+            sys.stdout.write("(raylet) a worker died\n")
+            raise fake.exceptions.RayError("Traceback:\n  File x\nModelFolderError: no such model folder\n")
+
+    with pytest.raises(EngineError, match="could not finish the work: got ModelFolderError: no such model"):
+        work()
+    assert fake.calls == ["init", "shutdown"]
+    assert tuple(capfd.readouterr()) == ("", "(raylet) a worker died\n")
+    assert "RAY_BACKEND_LOG_LEVEL" not in os.environ
 
 
 @pytest.mark.parametrize(
