@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gia_science.cli.output import FORMATS, TABLES
-from gia_science.cli.predict import LONG_HELP
-from gia_science.cli.resume import RESUME_HELP, SHARD_HELP
+from gia_science.cli.options import (
+    Format,
+    Header,
+    Input,
+    LongInputs,
+    ModelFolder,
+    PartRows,
+    Resume,
+    ShardOf,
+    TableFile,
+    Threads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,16 +32,14 @@ if TYPE_CHECKING:
 
 
 def embed(
-    model: Annotated[Path, typer.Argument(help="Model folder.")],
-    data: Annotated[str, typer.Argument(help=TABLES)],
+    model: ModelFolder,
+    data: TableFile,
     out: Annotated[
         str, typer.Option("--out", "-o", help="Parquet, CSV, TSV or NPZ file; - for CSV on stdout.")
     ] = "-",
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
-    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
-    header: Annotated[
-        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-    ] = True,
+    input: Input = None,
+    format: Format = None,
+    header: Header = True,
     pooling: Annotated[
         str,
         typer.Option(
@@ -49,11 +56,11 @@ def embed(
             "--tokens", help="One vector for each residue, atom or element, instead of a pooled one."
         ),
     ] = False,
-    long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help=RESUME_HELP)] = False,
-    shard: Annotated[str | None, typer.Option(metavar="I/N", help=SHARD_HELP)] = None,
-    window: Annotated[int | None, typer.Option(min=1, hidden=True, help="Rows of a part.")] = None,
+    long: LongInputs = "error",
+    threads: Threads = None,
+    resume: Resume = False,
+    shard: ShardOf = None,
+    window: PartRows = None,
 ) -> None:
     """Write the embedding of every row beside its columns; a row that cannot be read keeps an empty vector.
 

@@ -9,19 +9,17 @@ from typing import Annotated
 
 import typer
 
-from gia_science.cli.output import BASELINES, FORMATS, TABLES
+from gia_science.cli.options import TABLES, Baselines, Format, Header, Input, ModelFolder, NoBaseline, Threads
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="Model folder.")],
+    model: ModelFolder,
     data: Annotated[str, typer.Argument(help=f"Table with the input and the measured targets: {TABLES}")],
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
-    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
-    header: Annotated[
-        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-    ] = True,
-    baseline: Annotated[list[str] | None, typer.Option("--baseline", help=BASELINES)] = None,
-    no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Fit no baseline beside.")] = False,
+    input: Input = None,
+    format: Format = None,
+    header: Header = True,
+    baseline: Baselines = None,
+    no_baseline: NoBaseline = False,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,7 +31,7 @@ def evaluate(
         Path | None, typer.Option(help="Another model folder, to compare with on the same rows.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="JSON file for all figures.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+    threads: Threads = None,
 ) -> None:
     """Score a model on measured rows it was not trained on.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gia_science.cli.output import FORMATS
+from gia_science.cli.options import Format, Header, ModelFolder, Threads
 from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _Index = Annotated[int | None, typer.Option(min=0, help="One only, counted from 
 
 
 def graph(
-    model: Annotated[Path, typer.Argument(help="Model folder.")],
+    model: ModelFolder,
     text: Annotated[str | None, typer.Argument(help="A sequence, SMILES or formula.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = Path("graph"),
     file: Annotated[
@@ -32,10 +32,8 @@ def graph(
         int | None, typer.Option(min=1, help="Line on which the row starts; the header is line 1.")
     ] = None,
     input: Annotated[str | None, typer.Option(help="Input column of the file.")] = None,
-    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
-    header: Annotated[
-        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-    ] = True,
+    format: Format = None,
+    header: Header = True,
     long: Annotated[str, typer.Option(help=_LONG_HELP)] = "error",
     member: _Index = None,
     layer: _Index = None,
@@ -46,7 +44,7 @@ def graph(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the files of another graph.")
     ] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+    threads: Threads = None,
 ) -> None:
     """Write the attention between the tokens of one input, by layer and head.
 

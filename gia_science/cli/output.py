@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from gia_science.evaluation.compare import Comparison
     from gia_science.evaluation.report import Evaluation
 
-TABLES = "CSV, TSV, FASTA, SMI, SDF, CIF or Parquet file, plain or gzip; - for stdin."
-FORMATS = (
-    "Format of the file where its name and content do not tell: csv, tsv, fasta, smi, sdf, cif, parquet."
-)
-BASELINES = (
-    "Plain method to fit on the same rows and print beside; repeat it for several: constant, linear, nearest, "
-    "random_forest, extra_trees (default: constant and random_forest)."
-)
-"""Help texts that commands share."""
 
 ChoiceT = TypeVar("ChoiceT", bound=str)
 ItemT = TypeVar("ItemT")

@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gia_science.cli.output import FORMATS, TABLES
-from gia_science.cli.resume import RESUME_HELP, SHARD_HELP
+from gia_science.cli.options import (
+    Format,
+    Header,
+    Input,
+    LongInputs,
+    ModelFolder,
+    PartRows,
+    Resume,
+    ShardOf,
+    TableFile,
+)
 
 if TYPE_CHECKING:
     from gia_science.data.record import Record, Table
     from gia_science.prediction.model import Model
     from gia_science.tokens.long import Long
 
-LONG_HELP = (
-    "error: refuse inputs longer than the model allows. truncate: use their first part. "
-    "window: read proteins in overlapping windows."
-)
 THREADS_HELP = "CPU threads; by default all cores. With --engine ray those of each worker, by default one."
 ENGINE_HELP = (
     "local: this process. ray: worker processes on this machine, or on the cluster that RAY_ADDRESS names."
@@ -30,21 +35,19 @@ WORKERS_HELP = "Worker processes of --engine ray; by default as many as there ar
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model folder.")],
-    data: Annotated[str, typer.Argument(help=TABLES)],
+    model: ModelFolder,
+    data: TableFile,
     out: Annotated[str, typer.Option("--out", "-o", help="CSV, TSV or Parquet file; - for stdout.")] = "-",
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
-    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
-    header: Annotated[
-        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-    ] = True,
-    long: Annotated[str, typer.Option(help=LONG_HELP)] = "error",
+    input: Input = None,
+    format: Format = None,
+    header: Header = True,
+    long: LongInputs = "error",
     threads: Annotated[int | None, typer.Option(min=1, help=THREADS_HELP)] = None,
-    resume: Annotated[bool, typer.Option("--resume", help=RESUME_HELP)] = False,
-    shard: Annotated[str | None, typer.Option(metavar="I/N", help=SHARD_HELP)] = None,
+    resume: Resume = False,
+    shard: ShardOf = None,
     engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "local",
     workers: Annotated[int | None, typer.Option(min=1, help=WORKERS_HELP)] = None,
-    window: Annotated[int | None, typer.Option(min=1, hidden=True, help="Rows of a part.")] = None,
+    window: PartRows = None,
 ) -> None:
     """Predict every row of a table; a row that cannot be read comes back with its reason.
 

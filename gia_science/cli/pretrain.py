@@ -7,12 +7,26 @@ from typing import Annotated, Any
 
 import typer
 
-from gia_science.cli.output import FORMATS, TABLES
-from gia_science.cli.settings import SPLITS
+from gia_science.cli.options import (
+    BadRows,
+    Device,
+    DevicesPerNode,
+    Domain,
+    Fold,
+    Format,
+    Input,
+    Nodes,
+    OptionalTableFile,
+    RecipeHeader,
+    Seed,
+    Settings,
+    SharedThreads,
+    SplitMethod,
+)
 
 
 def pretrain(
-    data: Annotated[str | None, typer.Argument(help=TABLES)] = None,
+    data: OptionalTableFile = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write the network to.")] = Path(
         "pretrained"
     ),
@@ -20,32 +34,19 @@ def pretrain(
         str | None, typer.Option(help="masked (default): hidden tokens. causal: each next token.")
     ] = None,
     recipe: Annotated[str | None, typer.Option(help="Path of a recipe to start from.")] = None,
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
-    domain: Annotated[str | None, typer.Option(help="protein, smiles or composition.")] = None,
-    split: Annotated[str | None, typer.Option(help=SPLITS)] = None,
-    fold: Annotated[int | None, typer.Option(min=0, help="Test fold, counted from 0, of five.")] = None,
-    bad_rows: Annotated[
-        str | None,
-        typer.Option(help="stop (default): list rows that cannot be used and stop. drop: list and go on."),
-    ] = None,
-    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line names the columns (default: yes)."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the run.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="Any setting of the recipe: training.epochs=30.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
-    devices: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes per machine: one for each GPU, or sharing the CPU (default: 1)."),
-    ] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Machines (default: 1).")] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads of each process; by default all cores, shared.")
-    ] = None,
+    input: Input = None,
+    domain: Domain = None,
+    split: SplitMethod = None,
+    fold: Fold = None,
+    bad_rows: BadRows = None,
+    format: Format = None,
+    header: RecipeHeader = None,
+    seed: Seed = None,
+    setting: Settings = None,
+    device: Device = "auto",
+    devices: DevicesPerNode = None,
+    nodes: Nodes = None,
+    threads: SharedThreads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing folder.")] = False,
 ) -> None:
     """Pretrain a network on inputs without measurements, and report its perplexity on rows held out.

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from gia_science.data.parts import PartStore
     from gia_science.data.shards import Shard
 
-RESUME_HELP = "Go on with a run that was interrupted: the same command, and this option."
-SHARD_HELP = "i/n: only every n-th row, from the i-th on, to out.i-of-n.csv; gia merge joins the files."
-
 
 def shard_target(shard: str | None, out: str) -> tuple[Shard, str]:
     """The share of the rows that ``--shard`` asks for, and the file that it goes to; all rows without it."""

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-SPLITS = (
-    "random, stratified, folds, scaffold, scaffold_balanced, cluster, composition, chemical_system, time:COLUMN, "
-    "value:COLUMN, leave_out:COLUMN=GROUP, a split.json, or the name of a column with train/validation/test."
-)
-"""Help text of ``--split``."""
-
 
 def split_settings(split: str | None, fold: int | None) -> dict[str, Any]:
     """Settings of ``--split`` and ``--fold``; raises `RecipeError` where they do not go together.

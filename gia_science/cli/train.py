@@ -8,15 +8,33 @@ from typing import Annotated, Any
 
 import typer
 
-from gia_science.cli.output import BASELINES, FORMATS, TABLES, asked_baselines
-from gia_science.cli.settings import SPLITS
+from gia_science.cli.options import (
+    BadRows,
+    Baselines,
+    Device,
+    DevicesPerNode,
+    Domain,
+    Fold,
+    Format,
+    Input,
+    Kind,
+    NoBaseline,
+    Nodes,
+    NumberColumns,
+    OptionalTableFile,
+    RecipeHeader,
+    Seed,
+    Settings,
+    SharedThreads,
+    SplitMethod,
+    Targets,
+)
+from gia_science.cli.output import asked_baselines
 
 
 def train(
-    data: Annotated[str | None, typer.Argument(help=TABLES)] = None,
-    target: Annotated[
-        list[str] | None, typer.Option("--target", "-t", help="Target column; repeat it for several.")
-    ] = None,
+    data: OptionalTableFile = None,
+    target: Targets = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write the model to.")] = Path("model"),
     task: Annotated[
         str | None, typer.Option(help="Shipped task, or path of a recipe, to start from.")
@@ -24,20 +42,13 @@ def train(
     start: Annotated[
         str | None, typer.Option("--from", help="Folder of gia pretrain, to start from its network.")
     ] = None,
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
-    domain: Annotated[str | None, typer.Option(help="protein, smiles or composition.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="regression, binary, multilabel, multiclass or per_token.")
-    ] = None,
-    column: Annotated[
-        list[str] | None, typer.Option("--column", help="Numeric column to use beside the input.")
-    ] = None,
-    split: Annotated[str | None, typer.Option(help=SPLITS)] = None,
-    fold: Annotated[int | None, typer.Option(min=0, help="Test fold, counted from 0, of five.")] = None,
-    bad_rows: Annotated[
-        str | None,
-        typer.Option(help="stop (default): list rows that cannot be used and stop. drop: list and go on."),
-    ] = None,
+    input: Input = None,
+    domain: Domain = None,
+    kind: Kind = None,
+    column: NumberColumns = None,
+    split: SplitMethod = None,
+    fold: Fold = None,
+    bad_rows: BadRows = None,
     duplicates: Annotated[
         str | None,
         typer.Option(
@@ -45,26 +56,16 @@ def train(
             "whose targets differ; error stops at them."
         ),
     ] = None,
-    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line names the columns (default: yes)."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the run.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="Any setting of the recipe: training.epochs=30.")
-    ] = None,
-    baseline: Annotated[list[str] | None, typer.Option("--baseline", help=BASELINES)] = None,
-    no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Fit no baseline beside.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
-    devices: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes per machine: one for each GPU, or sharing the CPU (default: 1)."),
-    ] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Machines (default: 1).")] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads of each process; by default all cores, shared.")
-    ] = None,
+    format: Format = None,
+    header: RecipeHeader = None,
+    seed: Seed = None,
+    setting: Settings = None,
+    baseline: Baselines = None,
+    no_baseline: NoBaseline = False,
+    device: Device = "auto",
+    devices: DevicesPerNode = None,
+    nodes: Nodes = None,
+    threads: SharedThreads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model folder.")] = False,
 ) -> None:
     """Train a property predictor and report how good it is on rows held out.

@@ -8,23 +8,26 @@ from typing import Annotated
 
 import typer
 
-from gia_science.cli.output import FORMATS, TABLES
-from gia_science.cli.settings import SPLITS
+from gia_science.cli.options import (
+    SPLITS,
+    Domain,
+    Format,
+    Header,
+    Input,
+    Kind,
+    NumberColumns,
+    TableFile,
+    Targets,
+)
 
 
 def validate(
-    data: Annotated[str, typer.Argument(help=TABLES)],
-    target: Annotated[
-        list[str] | None, typer.Option("--target", "-t", help="Target column; repeat it for several.")
-    ] = None,
-    input: Annotated[str | None, typer.Option(help="Input column.")] = None,
-    domain: Annotated[str | None, typer.Option(help="protein, smiles or composition.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="regression, binary, multilabel, multiclass or per_token.")
-    ] = None,
-    column: Annotated[
-        list[str] | None, typer.Option("--column", help="Numeric column to use beside the input.")
-    ] = None,
+    data: TableFile,
+    target: Targets = None,
+    input: Input = None,
+    domain: Domain = None,
+    kind: Kind = None,
+    column: NumberColumns = None,
     model: Annotated[
         Path | None, typer.Option(help="Model folder: hold the file against how this model reads.")
     ] = None,
@@ -32,10 +35,8 @@ def validate(
         int | None, typer.Option(min=1, help="Longest input, in residues, atoms or elements (default: 1024).")
     ] = None,
     split: Annotated[str | None, typer.Option(help=f"Look for leaks of a split: {SPLITS}")] = None,
-    header: Annotated[
-        bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-    ] = True,
-    format: Annotated[str | None, typer.Option(help=FORMATS)] = None,
+    header: Header = True,
+    format: Format = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the report as JSON, with all rows in it.")
     ] = False,
