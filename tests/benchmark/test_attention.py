@@ -109,7 +109,7 @@ def test_the_small_comparison_runs_as_a_command(tmp_path: Path) -> None:
         capture_output=True,
         timeout=300,
     )
-    rows = list(csv.DictReader((tmp_path / "summary.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "summary.csv").read_text().splitlines()))
     assert len(rows) == 4 * len(ARMS)
     assert {row["seeds"] for row in rows} == {str(PRESETS["small"].seeds)}
     for task in {row["task"] for row in rows}:
