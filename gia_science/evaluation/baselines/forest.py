@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,10 +19,14 @@ from sklearn.ensemble import (
 from gia_science.evaluation.baselines.inputs import Inputs
 from gia_science.evaluation.baselines.targets import EstimatorPerTarget, Mask, fit_each
 from gia_science.evaluation.metrics import ScoreKind
+from gia_science.tokens.descriptors import provider
 
 FloatArray = npt.NDArray[np.float64]
+View = Callable[[FloatArray], FloatArray]
 
 TREES = 500
+FEWEST_FOR_CHOICE = 10
+"""Rows for which the error out of the bags says anything."""
 FOREST_FEATURE_SHARE = 1 / 3
 """Features that a regression forest tries at a split; extremely randomised trees try all.
 
@@ -41,12 +46,15 @@ def fit_forest(
     """Fit a random forest of 500 trees on `Inputs.descriptors` for each target; parameters as of `Fit`.
 
     A regression tries a third of the features at a split, a classification their square root; everything else is
-    scikit-learn's default. A missing descriptor has the training median.
+    scikit-learn's default. A missing descriptor has the training median. Of molecules a second forest sees only which
+    Morgan environments there are; the one with the smaller squared error on rows out of its bags is kept, since
+    descriptors help with some properties and hinder with others.
     """
-    make = RandomForestClassifier
+    make: Callable[..., Any] = RandomForestClassifier
     if kind == "regression":
         make = partial(RandomForestRegressor, max_features=FOREST_FEATURE_SHARE)
-    return _fit(kind, inputs, y, classes=classes, seed=seed, jobs=jobs, make=make)
+    views = (_everything, _environments) if inputs.domain == "smiles" else (_everything,)
+    return _fit(kind, inputs, y, classes=classes, seed=seed, jobs=jobs, make=make, views=views)
 
 
 def fit_extra_trees(
@@ -75,14 +83,56 @@ def _fit(
     seed: int,
     jobs: int,
     make: Callable[..., Any],
+    views: Sequence[View] = (),
 ) -> EstimatorPerTarget:
     table = partial(_filled, medians=_medians(inputs.descriptors))
 
     def fit(x: FloatArray, target: FloatArray, rows: Mask) -> Any:
         del rows
-        return make(n_estimators=TREES, random_state=seed, n_jobs=jobs).fit(x, target)
+        forest = partial(make, n_estimators=TREES, random_state=seed, n_jobs=jobs)
+        if len(views) < 2 or len(target) < FEWEST_FOR_CHOICE:
+            return forest().fit(x, target)
+        fitted = [_Viewed(view, forest(oob_score=True).fit(view(x), target)) for view in views]
+        return min(fitted, key=lambda one: _error_out_of_bag(one.forest, target))
 
     return fit_each(kind, inputs, y, classes=classes, table=table, fit=fit)
+
+
+@dataclass(frozen=True)
+class _Viewed:
+    """A forest that sees a part of the descriptors."""
+
+    view: View
+    forest: Any
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        classes: npt.NDArray[Any] = self.forest.classes_
+        return classes
+
+    def predict(self, x: FloatArray) -> Any:
+        return self.forest.predict(self.view(x))
+
+    def predict_proba(self, x: FloatArray) -> Any:
+        return self.forest.predict_proba(self.view(x))
+
+
+def _everything(x: FloatArray) -> FloatArray:
+    return x
+
+
+def _environments(x: FloatArray) -> FloatArray:
+    """Which Morgan environments a molecule has, and the user's numeric columns behind the descriptors."""
+    counts, others = (len(provider(name).names) for name in ("morgan_counts", "rdkit2d"))
+    return np.concatenate([x[:, :counts] > 0, x[:, counts + others :]], axis=1)
+
+
+def _error_out_of_bag(forest: Any, target: FloatArray) -> float:
+    """Mean squared error of values, or of the probabilities of all classes, on rows that a tree has not seen."""
+    if hasattr(forest, "oob_prediction_"):
+        return float(np.mean((forest.oob_prediction_ - target) ** 2))
+    truth = target[:, None] == forest.classes_
+    return float(np.mean(np.sum((forest.oob_decision_function_ - truth) ** 2, axis=1)))
 
 
 def _filled(inputs: Inputs, *, medians: FloatArray) -> FloatArray:

@@ -52,6 +52,10 @@ _DESCRIPTORS: Mapping[str, str] = {
     "protein": "on composition, length, charge, hydropathy",
     "composition": "on element statistics",
 }
+_FOREST: Mapping[str, str] = {
+    **_DESCRIPTORS,
+    "smiles": "on Morgan bits, or counts and RDKit 2D descriptors, whichever has the smaller out-of-bag error",
+}
 _LINEAR: Mapping[str, str] = {
     "smiles": _DESCRIPTORS["smiles"],
     "protein": "on one-hot residues (proteins of one length), or composition and pairs of residues",
@@ -69,7 +73,7 @@ BASELINES: Final[Mapping[str, Baseline]] = MappingProxyType(
             Baseline("constant", fit_constant, "mean, or most frequent class, of the training rows", {}),
             Baseline("linear", fit_linear, "ridge or logistic regression", _LINEAR),
             Baseline("nearest", fit_nearest, "mean of the nearest training rows", _SIMILARITY),
-            Baseline("random_forest", fit_forest, "random forest", _DESCRIPTORS),
+            Baseline("random_forest", fit_forest, "random forest", _FOREST),
             Baseline("extra_trees", fit_extra_trees, "extremely randomised trees", _DESCRIPTORS),
         )
     }

@@ -56,3 +56,17 @@ def test_a_feature_that_is_missing_everywhere_does_no_harm(numbers) -> None:
     x, y = table()
     x[:, 2] = np.nan
     assert np.isfinite(fit_forest("regression", numbers(x), y).predict(numbers(x))).all()
+
+
+def test_a_forest_of_molecules_sees_what_serves_the_property() -> None:
+    """Bits where an environment decides, descriptors where size does: chosen by rows out of the bags."""
+    tokenizer = make_tokenizer("smiles")
+    texts = [f"{'C' * size}{end}" for size in range(1, 31) for end in ("O", "N", "Cl", "F")]
+    inputs = Inputs.of("smiles", [tokenizer.read(text) for text in texts])
+    environment = np.array([1.0 if text.endswith("Cl") else 0.0 for text in texts])
+    mass = np.array([float(len(text)) for text in texts])
+    for y, view in ((environment, "_environments"), (mass, "_everything")):
+        (fitted,) = fit_forest("regression", inputs, y).estimators
+        assert fitted.view.__name__ == view
+    (classifier,) = fit_forest("binary", inputs, environment).estimators
+    assert classifier.predict_proba(np.nan_to_num(inputs.descriptors)).shape == (len(texts), 2)
