@@ -1,24 +1,18 @@
-"""Every shipped task is judged on its official splits; trials are kept, belong together, and fill the tables."""
+"""Trials are kept, belong together, and fill the tables."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import os
 from pathlib import Path
 
 import pytest
 
-from gia_science import catalog
 from gia_science.benchmark import protocol
 from gia_science.benchmark.accuracy import TaskTrial, measure
 from gia_science.benchmark.accuracy_tables import accuracy_markdown, results_csv, write_tables
-from gia_science.benchmark.protocol import bundled_tasks, missing_data, protocol_of
-from gia_science.benchmark.published import PublishedFigures, published_figures
-from gia_science.cli.main import main
+from gia_science.benchmark.published import PublishedFigures
 from gia_science.errors import RecipeError
-from gia_science.evaluation.baselines import NAMES
 from gia_science.evaluation.metrics import METRICS
 
 QUICK = {
@@ -32,11 +26,10 @@ QUICK = {
     "training.batch_tokens": 40000,
     "descriptors": [],
 }
-WORDS = [word for key, value in QUICK.items() for word in ("--set", f"{key}={json.dumps(value)}")]
 
 
-@pytest.fixture(scope="module")
-def fast_baselines():
+@pytest.fixture(scope="module", autouse=True)
+def _fast_baselines():
     """Only the baselines that are fitted in a moment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(protocol, "NAMES", ("constant", "linear"))
@@ -44,56 +37,13 @@ def fast_baselines():
 
 
 @pytest.fixture(scope="module")
-def trials(fast_baselines, tmp_path_factory) -> tuple[Path, list[TaskTrial]]:
+def trials(tmp_path_factory) -> tuple[Path, list[TaskTrial]]:
     folder = tmp_path_factory.mktemp("accuracy") / "trials"
     return folder, measure(folder, tasks=["expt_gap"], seeds=1, settings=QUICK, folds=[0, 3])
 
 
 def copied(trial: TaskTrial, **changes: object) -> TaskTrial:
     return TaskTrial.model_validate(trial.model_dump() | changes)
-
-
-@pytest.mark.parametrize("task", catalog.names("tasks"))
-def test_every_shipped_task_has_a_protocol(task) -> None:
-    """All folds of a cross-validation or the one split, judged by a metric of its kind, all baselines beside."""
-    found = protocol_of(task)
-    folds = found.recipe.split.method == "folds"
-    assert found.folds == ((0, 1, 2, 3, 4) if folds else (None,))
-    assert found.metric in METRICS[protocol.score_kind_of(found.recipe)]
-    assert found.recipe.baselines == NAMES
-    last = found.folds[-1]
-    recipe = found.recipe_of(fold=last, seed=7)
-    assert (recipe.seed, recipe.split.seed) == (7, found.recipe.split.seed), "a seed never draws the split"
-    assert recipe.split.fold == (last or 0)
-
-
-def test_metrics_and_units_are_those_of_the_cards() -> None:
-    titles = {task: protocol_of(task).metric_title for task in ("nav17", "amp", "matbench_steels", "gfp")}
-    assert titles == {
-        "nav17": "RMSE",
-        "amp": "ROC-AUC",
-        "matbench_steels": "MAE, MPa",
-        "gfp": "Spearman ρ",
-    }
-    assert protocol_of("bace").metric.name == "roc_auc"
-    assert protocol_of("bace_pic50").metric.name == "rmse", "a regression on the card of a classification"
-
-
-def test_the_hash_of_a_recipe_knows_its_settings() -> None:
-    plain = protocol_of("nav17").recipe_hash
-    assert plain == protocol_of("nav17").recipe_hash
-    assert plain != protocol_of("nav17", settings={"training.epochs": 1}).recipe_hash
-    assert plain != protocol_of("amp").recipe_hash
-
-
-@pytest.mark.parametrize("key", ["seed", "split.fold", "split", "data.dataset", "baselines", "target.kind"])
-def test_what_the_protocol_decides_cannot_be_set(key) -> None:
-    with pytest.raises(RecipeError, match="the protocol of a task decides this setting"):
-        protocol_of("nav17", settings={key: 1})
-
-
-def test_the_tasks_with_bundled_data_are_the_default() -> None:
-    assert set(bundled_tasks()) == {"nav17", "amp", "expt_gap"}
 
 
 def test_trials_know_their_split_and_what_made_them(trials) -> None:
@@ -189,53 +139,10 @@ def test_one_run_is_shown_with_its_interval(trials) -> None:
 
 
 def test_tables_of_a_task_with_one_split(trials, tmp_path) -> None:
-    """The split has no number, and balanced accuracy is under its own name."""
+    """The split has no number, and the published figures of the package stand beside."""
     done = copied(trials[1][0], task="esol", fold=None)
     text = write_tables(tmp_path, [done])
     assert (tmp_path / "table.md").read_text() == text
-    assert "folds" not in text
+    assert "deterministic. 1 seed: one run" in text
     assert "| GCN | RMSE | 0.8851 |" in text
     assert ",official,gia,0,rmse,1," in (tmp_path / "results.csv").read_text()
-
-
-def test_published_figures_are_of_known_tasks_and_metrics() -> None:
-    figures = published_figures()
-    assert figures
-    for one in figures:
-        assert one.metric == protocol_of(one.task).metric.name
-        assert one.source
-        assert one.protocol
-        assert not any("|" in text for text in (*one.values, one.source, one.protocol))
-    seen = [(one.task, one.source, model) for one in figures for model in one.values]
-    assert len(set(seen)) == len(seen)
-
-
-def test_the_convention_of_matbench_is_told() -> None:
-    hard = [one for one in published_figures() if one.task in ("matbench_is_metal", "matbench_glass")]
-    assert len(hard) == 2
-    assert all("rocauc" in one.note and one.metric == "balanced_accuracy" for one in hard)
-
-
-def test_a_task_without_its_data_is_left_out(tmp_path, monkeypatch, capsys, fast_baselines) -> None:
-    """The others are done, it is named once, and the exit code tells."""
-    monkeypatch.setenv("GIA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GIA_DATA_MIRROR", str(tmp_path / "none"))
-    assert set(missing_data([protocol_of("nav17"), protocol_of("esol")])) == {"esol"}
-    with pytest.raises(SystemExit) as end:
-        main(["benchmark", "accuracy", "esol", "-o", str(tmp_path / "out"), *WORDS, "--jobs", "1"])
-    assert end.value.code == 1
-    assert (
-        "esol: left out, its data cannot be had: GIA_DATA_MIRROR names no folder" in capsys.readouterr().err
-    )
-    assert not os.path.lexists(tmp_path / "out")
-
-
-@pytest.mark.slow
-def test_the_command_runs_all_folds_in_processes(tmp_path, capsys) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["benchmark", "accuracy", "nav17", "-o", str(tmp_path), *WORDS, "--jobs", "2"])
-    assert end.value.code == 0
-    assert "5 of 5 folds, 1 seed" in capsys.readouterr().out
-    assert len(list((tmp_path / "trials").iterdir())) == 5
-    rows = list(csv.DictReader((tmp_path / "results.csv").open()))
-    assert {row["model"] for row in rows} == {"gia", *NAMES}
