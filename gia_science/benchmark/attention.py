@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import multiprocessing
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import Field
 
 from gia_science.benchmark.arms import ARMS, Arm
 from gia_science.benchmark.experiment import LANGUAGE, experiment
+from gia_science.benchmark.stored import in_processes, read_stored, write_stored
 from gia_science.benchmark.trial import Trial, expansions, run_trial, step_times
-from gia_science.data.writer import atomic_file
-from gia_science.errors import RecipeError, Where
-from gia_science.settings import Strict, validate
+from gia_science.settings import Strict
 
 logger = logging.getLogger("gia_science")
 TASKS = (LANGUAGE, "nav17", "amp", "expt_gap")
@@ -106,29 +101,19 @@ def compare(
     """
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [(task, seed) for seed in range(preset.seeds) for task in tasks]
-    done = {job: found for job in wanted if (found := _read(folder, *job, settings=preset.of_task(job[0])))}
+    done = {}
+    for task, seed in wanted:
+        same = {"settings": preset.of_task(task)}
+        found = read_stored(_path(folder, task, seed), Batch, same=same)
+        if found is not None:
+            done[task, seed] = found
     left = [job for job in wanted if job not in done]
-    for batch in _trained(left, preset=preset, arms=arms, jobs=jobs):
-        with atomic_file(_path(folder, batch.task, batch.seed)) as stream:
-            stream.write(batch.model_dump_json(indent=1).encode())
+    arguments = [(task, seed, preset.of_task(task), arms) for task, seed in left]
+    for batch in in_processes(run_batch, arguments, jobs=jobs):
+        write_stored(_path(folder, batch.task, batch.seed), batch)
         done[batch.task, batch.seed] = batch
         logger.info("%s, seed %d: %d of %d done", batch.task, batch.seed, len(done), len(wanted))
     return [done[job] for job in wanted]
-
-
-def _trained(
-    left: Sequence[tuple[str, int]], *, preset: Preset, arms: Sequence[Arm], jobs: int
-) -> Iterator[Batch]:
-    if jobs == 1:
-        yield from (run_batch(task, seed, preset.of_task(task), arms) for task, seed in left)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)
-    ) as pool:
-        futures = [pool.submit(run_batch, task, seed, preset.of_task(task), arms) for task, seed in left]
-        for future in as_completed(futures):
-            yield future.result()
 
 
 def run_batch(task: str, seed: int, settings: Mapping[str, Any], arms: Sequence[Arm]) -> Batch:
@@ -148,23 +133,3 @@ def run_batch(task: str, seed: int, settings: Mapping[str, Any], arms: Sequence[
 
 def _path(folder: Path, task: str, seed: int) -> Path:
     return folder / f"{task}-{seed}.json"
-
-
-def _read(folder: Path, task: str, seed: int, *, settings: Mapping[str, Any]) -> Batch | None:
-    path = _path(folder, task, seed)
-    if not path.is_file():
-        return None
-    where = Where(file=str(path))
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RecipeError("not trials of a comparison", hint=str(error), where=where) from error
-    batch = validate(Batch, data, error=RecipeError, what="the trials", where=where)
-    if batch.settings != settings:
-        raise RecipeError(
-            "trials of other settings lie here",
-            got=str(batch.settings),
-            hint="choose another --out",
-            where=where,
-        )
-    return batch

@@ -45,3 +45,54 @@ def attention(
     batches = compare(out / "trials", preset=chosen, tasks=names, jobs=jobs or available_cores())
     typer.echo(write_report(out, batches, arms=ARMS))
     typer.echo(f"tables: {out / 'summary.md'}, {out / 'summary.csv'}   figure: {out / 'curves.png'}")
+
+
+@app.command("accuracy")
+def accuracy(
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="Shipped tasks; by default those whose data are bundled.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All shipped tasks.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds, from 0; splits stay the same.")] = 1,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for trials and tables.")] = Path(
+        "runs/accuracy"
+    ),
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="Any setting of the recipes: training.epochs=30.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes of one core each; by default one per core.")
+    ] = None,
+) -> None:
+    """Score the default recipe and all baselines on the official splits of shipped tasks, beside published figures.
+
+    gia benchmark accuracy nav17 --seeds 3 -o runs/accuracy
+
+    Interrupted, it goes on where it was when it is started again. Tasks whose data cannot be had are left out, with
+    exit code 1. Writes results.csv and table.md.
+    """
+    from gia_science import catalog
+    from gia_science.benchmark.accuracy import measure
+    from gia_science.benchmark.accuracy_tables import write_tables
+    from gia_science.benchmark.protocol import bundled_tasks, missing_data, protocol_of
+    from gia_science.cli.output import available_cores, use_threads
+    from gia_science.cli.settings import read_settings
+    from gia_science.errors import RecipeError
+
+    if tasks and every:
+        raise RecipeError("name tasks or say --all, not both", got=", ".join(tasks))
+    names = catalog.names("tasks") if every else dict.fromkeys(tasks or bundled_tasks())
+    settings = read_settings(setting or [])
+    missing = missing_data([protocol_of(name, settings=settings) for name in names])
+    for name, reason in missing.items():
+        typer.echo(f"{name}: left out, its data cannot be had: {reason}", err=True)
+    there = [name for name in names if name not in missing]
+    if there:
+        jobs = jobs or available_cores()
+        if jobs == 1:
+            use_threads(1)
+        trials = measure(out / "trials", tasks=there, seeds=seeds, settings=settings, jobs=jobs)
+        typer.echo(write_tables(out, trials))
+        typer.echo(f"tables: {out / 'table.md'}, {out / 'results.csv'}")
+    if missing:
+        raise typer.Exit(1)

@@ -53,6 +53,7 @@ SURFACE = {
         "--long", "--member", "--layer", "--head", "--threshold", "--overwrite", "--threads",
     },
     "benchmark attention": {"tasks", "--out", "-o", "--preset", "--jobs"},
+    "benchmark accuracy": {"tasks", "--all", "--seeds", "--out", "-o", "--set", "--jobs"},
     "datasets list": set(),
     "datasets show": {"name"},
     "datasets fetch": {"names", "--all"},
@@ -148,6 +149,10 @@ def test_without_a_command_there_is_help(gia) -> None:
         (["datasets", "show", "apm"], "did you mean 'amp'?"),
         (["datasets", "fetch", "apm"], "did you mean 'amp'?"),
         (["datasets", "fetch"], "which datasets? (name some, or say --all"),
+        (["benchmark", "accuracy", "nav18"], "did you mean 'nav17'?"),
+        (["benchmark", "accuracy", "nav17", "--all"], "name tasks or say --all, not both: got nav17"),
+        (["benchmark", "accuracy", "--set", "split.method=random"], "the protocol of a task decides this setting"),
+        (["benchmark", "accuracy", "--set", "training.epoch=1"], "did you mean 'epochs'?"),
         (["train", "--set", "data.dataset=esol"], "say it with --target; there are: log_solubility"),
     ],
 )  # fmt: skip
