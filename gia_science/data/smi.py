@@ -76,7 +76,9 @@ def split_smiles(text: str) -> tuple[str, str]:
     return smiles, name
 
 
-def _is_header(word: str, *, file: str, line: int) -> bool:
+def _is_header(smiles: str, *, file: str, line: int) -> bool:
+    # An extension behind a SMILES may hold any text.
+    word = smiles.partition(" ")[0]
     known = word.lower()
     if "smi" not in known and known not in DOMAINS["smiles"].columns:
         return False

@@ -88,3 +88,9 @@ def test_no_line_is_lost(text: str) -> None:
     if not expected:
         return
     assert [record.line for record in read(text, header=False).records] == expected
+
+
+def test_text_in_an_extension_makes_no_header(tmp_path: Path) -> None:
+    path = tmp_path / "a.smi"
+    path.write_text("CC |$smiles$| ethane\nCCO ethanol\n")
+    assert [record.cells[1] for record in read_table(path).records] == ["ethane", "ethanol"]

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestRegressor
 
-from gia_science.evaluation.baselines.forest import fit_extra_trees, fit_forest
+from gia_science.evaluation.baselines.forest import (
+    _environments,
+    _everything,
+    fit_extra_trees,
+    fit_forest,
+)
+from gia_science.evaluation.baselines.inputs import Inputs
+from gia_science.tokens.domain import make_tokenizer
 
 
 def table(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -59,14 +66,21 @@ def test_a_feature_that_is_missing_everywhere_does_no_harm(numbers) -> None:
 
 
 def test_a_forest_of_molecules_sees_what_serves_the_property() -> None:
-    """Bits where an environment decides, descriptors where size does: chosen by rows out of the bags."""
+    """Bits where environments decide, descriptors too where size does: chosen by rows out of the bags."""
     tokenizer = make_tokenizer("smiles")
-    texts = [f"{'C' * size}{end}" for size in range(1, 31) for end in ("O", "N", "Cl", "F")]
+    texts = [f"{'C' * size}{end}" for size in range(1, 21) for end in ("O", "N", "Cl", "F")]
     inputs = Inputs.of("smiles", [tokenizer.read(text) for text in texts])
-    environment = np.array([1.0 if text.endswith("Cl") else 0.0 for text in texts])
-    mass = np.array([float(len(text)) for text in texts])
-    for y, view in ((environment, "_environments"), (mass, "_everything")):
+    noise = np.random.default_rng(0).normal(size=len(texts))
+    seen = set()
+    for y in (np.array([float(len(text)) for text in texts]), noise):
         (fitted,) = fit_forest("regression", inputs, y).estimators
-        assert fitted.view.__name__ == view
-    (classifier,) = fit_forest("binary", inputs, environment).estimators
+        seen.add(fitted.view)
+        x = np.nan_to_num(inputs.descriptors)
+        errors = {}
+        for view in (_everything, _environments):
+            forest = RandomForestRegressor(500, max_features=1 / 3, random_state=0, oob_score=True)
+            errors[view] = np.mean((forest.fit(view(x), y).oob_prediction_ - y) ** 2)
+        assert fitted.view is min(errors, key=errors.__getitem__)
+    assert _everything in seen
+    (classifier,) = fit_forest("binary", inputs, (noise > 0).astype(float)).estimators
     assert classifier.predict_proba(np.nan_to_num(inputs.descriptors)).shape == (len(texts), 2)
