@@ -49,7 +49,7 @@ class Sizes:
 
 FULL = Sizes(200_000, 20_000, smiles_sample=4096, protein_sample=512, memory=(100_000, 1_000_000))
 # Few enough for 50 seconds. Memory stays flat from the first whole window on, which ends at row 8,192.
-QUICK = Sizes(1_500, 60, smiles_sample=96, protein_sample=16, memory=(8_200, 12_300))
+QUICK = Sizes(1_200, 48, smiles_sample=96, protein_sample=12, memory=(8_200, 11_000))
 
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
