@@ -49,7 +49,7 @@ class Sizes:
 
 FULL = Sizes(200_000, 20_000, smiles_sample=4096, protein_sample=512, memory=(100_000, 1_000_000))
 # Few enough for 50 seconds. Memory stays flat from the first whole window on, which ends at row 8,192.
-QUICK = Sizes(1_200, 48, smiles_sample=96, protein_sample=12, memory=(8_200, 11_000))
+QUICK = Sizes(1_100, 32, smiles_sample=64, protein_sample=6, memory=(8_200, 9_200))
 
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
@@ -149,7 +149,7 @@ MAKERS: dict[str, Callable[[], Iterator[str]]] = {
 def prepare(domain: str, rows: int, folder: Path, *, sample: int) -> Case:
     """A model, and a table of other rows than it has seen."""
     made = MAKERS[domain]()
-    train(domain, list(islice(made, 60)), folder / domain)
+    train(domain, list(islice(made, 40)), folder / domain)
     texts = list(islice(made, rows))
     table = folder / f"{domain}.csv"
     write(table, domain, texts)
