@@ -160,4 +160,4 @@ def test_a_process_does_not_outlive_the_one_that_started_it(tmp_path) -> None:
     """The parent is gone already: the process, which would sleep for a minute, ends at once."""
     code = f"import time; from {end_with_parent.__module__} import *; end_with_parent(); time.sleep(60)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "GIA_SCIENCE_PARENT": "-1"}
-    subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, check=True, timeout=20)
+    subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, check=True, timeout=50)
