@@ -8,7 +8,7 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
@@ -46,10 +46,10 @@ class Featurized:
         Length of the text, blanks around it stripped.
     truncated : bool
         Whether a part of the input is not used.
-    places : (L,) int64
-        Place of each unit in this row's own text; see `DomainTokenizer.places`.
+    places : (L,) int64 or None
+        Place of each unit in this row's own text, where it is asked for; see `DomainTokenizer.places`.
     names : tuple of str
-        Letter or symbol of each unit.
+        Letter or symbol of each unit, likewise.
     """
 
     key: tuple[str, bytes]
@@ -58,8 +58,8 @@ class Featurized:
     length: int
     characters: int
     truncated: bool
-    places: IntArray
-    names: tuple[str, ...]
+    places: IntArray | None = None
+    names: tuple[str, ...] = ()
 
 
 Read = Featurized | BadRow
@@ -67,7 +67,7 @@ Window = tuple[Sequence[Record], list[Read]]
 
 
 def featurize(
-    records: Sequence[Record], *, columns: Columns, featurizer: Featurizer, long: Long
+    records: Sequence[Record], *, columns: Columns, featurizer: Featurizer, long: Long, units: bool = True
 ) -> list[Read]:
     """Read and featurise records; one thing is featurised once, however it is written.
 
@@ -79,7 +79,10 @@ def featurize(
     featurizer : Featurizer
     long : {"error", "truncate", "window"}
         What becomes of inputs that are longer than the model allows.
+    units : bool, default True
+        Find the places and names of units, which only outputs for each of them need.
     """
+    tokenizer = featurizer.tokenizer
     seen: dict[tuple[str, bytes], tuple[Example, ...]] = {}
     results: list[Read] = []
     for record in records:
@@ -92,14 +95,17 @@ def featurize(
             numbers = row.numbers.tolist()
             parts = featurizer.parts(row.reading)
             seen[key] = tuple(featurizer.example(part, numbers=numbers) for part in parts)
-        results.append(_featurized(row, key, seen[key], record.cells[columns.input], featurizer))
+        text = record.cells[columns.input]
+        found = _featurized(row, key, seen[key], text)
+        if units:
+            places, names = tokenizer.places(row.reading, text), tokenizer.names(row.reading, text)
+            found = replace(found, places=places, names=tuple(names))
+        results.append(found)
     return results
 
 
-def _featurized(
-    row: Row, key: tuple[str, bytes], examples: tuple[Example, ...], text: str, featurizer: Featurizer
-) -> Featurized:
-    reading, tokenizer = row.reading, featurizer.tokenizer
+def _featurized(row: Row, key: tuple[str, bytes], examples: tuple[Example, ...], text: str) -> Featurized:
+    reading = row.reading
     return Featurized(
         key,
         notes=reading.notes,
@@ -107,8 +113,6 @@ def _featurized(
         length=reading.length,
         characters=len(text.strip()),
         truncated=reading.truncated,
-        places=tokenizer.places(reading, text),
-        names=tuple(tokenizer.names(reading, text)),
     )
 
 
@@ -125,17 +129,26 @@ class FeaturePool:
         Places of the input and the numeric columns.
     long : {"error", "truncate", "window"}, default "error"
         What becomes of inputs that are longer than the model allows.
+    units : bool, default True
+        As in `featurize`.
     workers : int, default 1
         Number of processes; with 1 everything happens in this one. Other processes import the main module of
         the program, so a script that asks for them guards its code with ``if __name__ == "__main__"``.
     """
 
     def __init__(
-        self, featurizer: Featurizer, *, columns: Columns, long: Long = "error", workers: int = 1
+        self,
+        featurizer: Featurizer,
+        *,
+        columns: Columns,
+        long: Long = "error",
+        units: bool = True,
+        workers: int = 1,
     ) -> None:
         self._featurizer = featurizer
         self._columns = columns
         self._long = long
+        self._units = units
         self._workers = workers
         self._executor: ProcessPoolExecutor | None = None
 
@@ -166,7 +179,11 @@ class FeaturePool:
                 self._executor = _start(self._workers)
             if self._executor is None:
                 results = featurize(
-                    distinct, columns=self._columns, featurizer=self._featurizer, long=self._long
+                    distinct,
+                    columns=self._columns,
+                    featurizer=self._featurizer,
+                    long=self._long,
+                    units=self._units,
                 )
                 yield window, [results[place] for place in places]
                 continue
@@ -195,7 +212,8 @@ class FeaturePool:
         vocabulary = self._featurizer.tokenizer.vocabulary.raw
         pieces = (records[start : start + PIECE] for start in range(0, len(records), PIECE))
         return [
-            executor.submit(_work, piece, self._columns, stored, vocabulary, self._long) for piece in pieces
+            executor.submit(_work, piece, self._columns, stored, vocabulary, self._long, self._units)
+            for piece in pieces
         ]
 
 
@@ -219,9 +237,10 @@ def _collect(window: Sequence[Record], places: list[int], futures: list[Future[l
 
 
 def _work(
-    records: Sequence[Record], columns: Columns, stored: str, vocabulary: str, long: Long
+    records: Sequence[Record], columns: Columns, stored: str, vocabulary: str, long: Long, units: bool
 ) -> list[Read]:
-    return featurize(records, columns=columns, featurizer=_featurizer(stored, vocabulary), long=long)
+    featurizer = _featurizer(stored, vocabulary)
+    return featurize(records, columns=columns, featurizer=featurizer, long=long, units=units)
 
 
 @lru_cache(maxsize=1)

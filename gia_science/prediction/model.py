@@ -326,6 +326,7 @@ class Model:
         return self._outcomes(
             table,
             lambda examples: predict_examples(network, examples, kind=kind),
+            units=kind == "per_token",
             input=input,
             long=long,
             window=window,
@@ -348,6 +349,7 @@ class Model:
         return self._outcomes(
             table,
             lambda examples: embed_examples(network, examples, choice=choice),
+            units=choice.tokens,
             input=input,
             long=long,
             window=window,
@@ -359,6 +361,7 @@ class Model:
         table: Table,
         compute: Compute,
         *,
+        units: bool,
         input: str | None,
         long: Long,
         window: int | None,
@@ -371,6 +374,7 @@ class Model:
             featurizer=self.saved.featurizer,
             compute=compute,
             long=long,
+            units=units,
             window=window,
             workers=workers,
         )

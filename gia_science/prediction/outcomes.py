@@ -71,6 +71,7 @@ def outcomes(
     featurizer: Featurizer,
     compute: Compute,
     long: Long = "error",
+    units: bool = True,
     window: int | None = None,
     workers: int = 1,
 ) -> Generator[Outcome, None, None]:
@@ -88,6 +89,8 @@ def outcomes(
     long : {"error", "truncate", "window"}, default "error"
         Refuse inputs that are longer than the model allows, use their first part, or read them in windows whose
         outputs `combine` puts together.
+    units : bool, default True
+        Whether outputs may be arrays of one for each residue, atom or element, whose places are then found.
     window : int, optional
         No records are read together beyond a multiple of so many, by default `WINDOW`. The last bits of the outputs
         depend on which records are computed together.
@@ -104,7 +107,7 @@ def outcomes(
         size=window or WINDOW,
         length=lambda record: _characters(record, columns, featurizer.max_length, long),
     )
-    with FeaturePool(featurizer, columns=columns, long=long, workers=workers) as pool:
+    with FeaturePool(featurizer, columns=columns, long=long, units=units, workers=workers) as pool:
         for part, read in pool.windows(cut):
             yield from _window(part, read, compute=compute, max_length=featurizer.max_length)
 
@@ -178,6 +181,7 @@ def _outcome(record: Record, row: Featurized, output: FloatArray) -> Outcome:
     if output.ndim == 1:
         return outcome
     # In this row's own text: one thing can be written with other gaps, or in another order of atoms.
+    assert row.places is not None, "outputs of units need their places"
     places = row.places[: len(output)]
     order = np.argsort(places)
     names = tuple(row.names[unit] for unit in order)
