@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gia_science.benchmark.protocol import Protocol, protocol_of
-from gia_science.benchmark.stored import in_processes, read_stored, write_stored
+from gia_science.benchmark.stored import in_processes, read_stored, require_same, write_stored
 from gia_science.evaluation.report import Evaluation
 from gia_science.model.store import made_with
 from gia_science.settings import Strict
@@ -130,7 +130,7 @@ def stored_trials(folder: Path, *, settings: Mapping[str, Any]) -> list[TaskTria
         assert trial is not None
         # The recipe of a task may have changed without a change of version.
         recipe = protocol_of(trial.task, settings=settings).recipe_hash
-        read_stored(path, TaskTrial, same={"recipe": recipe})
+        require_same(trial, {"recipe": recipe}, path=path)
         trials.append(trial)
     return trials
 

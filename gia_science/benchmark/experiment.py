@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gia_science.attention import AttentionConfig
-from gia_science.evaluation.metrics import find_metric, score_task
+from gia_science.benchmark.protocol import protocol_of
+from gia_science.evaluation.metrics import score_task
 from gia_science.evaluation.report import score_kind
 from gia_science.model.config import BackboneConfig, LanguageConfig, NetworkConfig
 from gia_science.model.ensemble import PropertyEnsemble
@@ -24,7 +25,7 @@ from gia_science.training.datamodule import BatchedData
 from gia_science.training.encode import Encoded, encode
 from gia_science.training.fitted_attention import with_delta
 from gia_science.training.language import every_token, row_losses
-from gia_science.training.members import member_data, network_config
+from gia_science.training.members import member_data, network_config, training_lengths
 from gia_science.training.prepare import Prepared, prepare
 from gia_science.training.pretrain import language_config, language_data
 from gia_science.training.recipe import OptimizerRecipe, PretrainRecipe
@@ -33,7 +34,6 @@ Network = PropertyNetwork | LanguageNetwork
 Part = Literal["validation", "test"]
 LANGUAGE = "language"
 """Name of the causal language model of the shipped peptides; all other names are those of tasks."""
-METRIC_OF_TASK: Mapping[str, str] = {"nav17": "rmse", "amp": "roc_auc", "expt_gap": "mae"}
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,8 @@ def _language(corpus: Corpus) -> Experiment:
 
 def _property(name: str, prepared: Prepared, encoded: Encoded) -> Experiment:
     recipe, config = prepared.recipe, network_config(prepared, encoded)
-    added = sum(block.tokens for block in config.blocks)
-    lengths = [len(encoded.examples[index]) + added for index in prepared.split.train]
-    metric = find_metric(score_kind(encoded.targets), METRIC_OF_TASK[name])
+    lengths = training_lengths(prepared, encoded, config.blocks)
+    metric = protocol_of(name).metric
     return Experiment(
         name=name,
         seed=recipe.seed,

@@ -47,13 +47,19 @@ def read_stored(path: Path, model: type[ModelT], *, same: Mapping[str, Any]) -> 
     if not isinstance(data, dict):
         raise RecipeError("not trials of a comparison", where=where)
     stored = validate(model, data, error=RecipeError, what="the trials", where=where)
+    require_same(stored, same, path=path)
+    return stored
+
+
+def require_same(stored: BaseModel, same: Mapping[str, Any], *, path: Path) -> None:
+    """Raise `RecipeError` where a field of what lies in a file has not the value that it must have."""
     for name, value in same.items():
         found = getattr(stored, name)
         if found != value:
             other = "other settings" if name == "settings" else f"another {name}"
             hint = "choose another --out"
+            where = Where(file=str(path))
             raise RecipeError(f"trials of {other} lie here", got=str(found), hint=hint, where=where)
-    return stored
 
 
 def write_stored(path: Path, stored: BaseModel) -> None:

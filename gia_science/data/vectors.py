@@ -36,7 +36,32 @@ class _Sink(Protocol):
     def write(self, cells: Sequence[str], vector: FloatArray | None) -> None: ...
 
 
-class EmbeddingWriter:
+class _VectorFile:
+    """Where and how vectors are written, and what is to be closed at the end."""
+
+    def __init__(
+        self,
+        target: str | Path,
+        columns: Sequence[str],
+        *,
+        width: int,
+        stdout: BinaryIO | None = None,
+        staging: Path | None = None,
+    ) -> None:
+        self._target = target
+        self._staging = staging
+        self._columns = tuple(columns)
+        self._width = width
+        self._stdout = stdout
+        self._stack = ExitStack()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+
+class EmbeddingWriter(_VectorFile):
     """Writes vectors and the rows they belong to, row by row, as a context manager; the file appears when it is whole.
 
     - ``.csv``, ``.tsv`` (also ``.gz``) and ``-``: after the columns of text ``e0``, ``e1``, ..., each number
@@ -67,22 +92,7 @@ class EmbeddingWriter:
         When the suffix is not known or the place cannot be written to.
     """
 
-    def __init__(
-        self,
-        target: str | Path,
-        columns: Sequence[str],
-        *,
-        width: int,
-        stdout: BinaryIO | None = None,
-        staging: Path | None = None,
-    ) -> None:
-        self._target = target
-        self._staging = staging
-        self._columns = tuple(columns)
-        self._width = width
-        self._stdout = stdout
-        self._stack = ExitStack()
-        self._sink: _Sink | None = None
+    _sink: _Sink | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -107,13 +117,8 @@ class EmbeddingWriter:
         assert len(cells) == len(self._columns), "one cell for each column"
         self._sink.write(cells, vector)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
-
-class TokenEmbeddingWriter:
+class TokenEmbeddingWriter(_VectorFile):
     """Writes the vectors of the units of rows, row by row; as `EmbeddingWriter`, but for what a file holds.
 
     - CSV, TSV and Parquet: `TOKEN_COLUMNS`, then the columns of text, then the vector; one line per unit. A row
@@ -129,23 +134,8 @@ class TokenEmbeddingWriter:
         Names of further columns of text of a row.
     """
 
-    def __init__(
-        self,
-        target: str | Path,
-        columns: Sequence[str],
-        *,
-        width: int,
-        stdout: BinaryIO | None = None,
-        staging: Path | None = None,
-    ) -> None:
-        self._target = target
-        self._staging = staging
-        self._columns = tuple(columns)
-        self._width = width
-        self._stdout = stdout
-        self._stack = ExitStack()
-        self._npz: _TokenNpzSink | None = None
-        self._table: _Sink | None = None
+    _npz: _TokenNpzSink | None = None
+    _table: _Sink | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -200,11 +190,6 @@ class TokenEmbeddingWriter:
             self._table.write((str(row), id or "", str(unit), token, *cells), vector)
         if not len(vectors):
             self._table.write((str(row), id or "", "", "", *cells), None)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
 
 def embedding_format(target: str | Path) -> EmbeddingFormat:

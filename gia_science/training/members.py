@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -39,9 +40,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         if block.size
     )
     if pretrained is None:
-        # Descriptors are tokens of the same graph.
-        added = sum(block.tokens for block in blocks)
-        attention = with_delta(attention, [len(examples[index]) + added for index in prepared.split.train])
+        attention = with_delta(attention, training_lengths(prepared, encoded, blocks))
     shared = recipe.model_dump(
         exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention", "known_edges"}
     )
@@ -57,6 +56,12 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         attention=attention,
         **shared,
     )
+
+
+def training_lengths(prepared: Prepared, encoded: Encoded, blocks: Sequence[BlockConfig]) -> list[int]:
+    """Number of tokens of each training row; descriptors are tokens of the same graph."""
+    added = sum(block.tokens for block in blocks)
+    return [len(encoded.examples[index]) + added for index in prepared.split.train]
 
 
 def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> PropertyNetwork:
