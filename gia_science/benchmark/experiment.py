@@ -139,7 +139,7 @@ def _property(name: str, prepared: Prepared, encoded: Encoded) -> Experiment:
         build=lambda attention, expansion: PropertyNetwork(
             NetworkConfig.model_validate(_changed(config, with_delta(attention, lengths), expansion))
         ),
-        data=partial(member_data, prepared, encoded, seed=recipe.seed),
+        data=partial(member_data, prepared, encoded, prepared.member_rows[0], seed=recipe.seed),
         score=partial(_metric, prepared, encoded, metric.name),
     )
 

@@ -123,6 +123,11 @@ def _data(prepared: Prepared) -> str:
         f"- rows of one input: {_duplicates(prepared)}",
         f"- split: {split.describe}; {parts}",
     ]
+    if prepared.rotated:
+        lines.append(
+            f"- the {recipe.network.members} networks share the training and validation rows: each is stopped by "
+            "another tenth of them, and learns from the others"
+        )
     if recipe.data.columns:
         lines.append(f"- numeric columns: {', '.join(recipe.data.columns)}")
     return "\n".join(lines)

@@ -41,7 +41,7 @@ def encode(prepared: Prepared) -> Encoded:
     featurizer = Featurizer.fit(
         prepared.tokenizer,
         source=source,
-        raw=[raw[index] for index in prepared.split.train],
+        raw=[raw[index] for index in prepared.learnt],
         max_length=recipe.network.max_length,
     )
     examples = [
@@ -54,7 +54,7 @@ def _scaled_targets(prepared: Prepared) -> Targets:
     targets = prepared.targets
     if targets.kind != "regression":
         return targets
-    mean, scale = fit_scaling(np.stack([prepared.rows[index].target for index in prepared.split.train]))
+    mean, scale = fit_scaling(np.stack([prepared.rows[index].target for index in prepared.learnt]))
     for name, spread in zip(targets.names, scale, strict=True):
         if spread == 0:
             logger.warning("the target %s is constant in the training rows: so is its prediction", name)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
+import joblib
 import numpy as np
+import torch
 
 from gia_science.errors import counted
 from gia_science.model.config import BlockConfig, NetworkConfig
@@ -18,8 +21,12 @@ from gia_science.training.encode import Encoded
 from gia_science.training.fit import Fitted, fit_network
 from gia_science.training.fitted_attention import with_delta, with_known_edges
 from gia_science.training.prepare import Prepared
+from gia_science.training.recipe import OptimizerRecipe
+from gia_science.training.rotation import MemberRows
 
 logger = logging.getLogger("gia_science")
+WORTH_PROCESSES = 500
+"""Optimiser steps of all members together from which on processes of their own save time."""
 SEEDS_APART = 1000
 """Distance of the seeds of two members, so that runs of neighbouring seeds share none."""
 
@@ -42,7 +49,16 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
     if pretrained is None:
         attention = with_delta(attention, training_lengths(prepared, encoded, blocks))
     shared = recipe.model_dump(
-        exclude={"single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention", "known_edges"}
+        exclude={
+            "single_tokens",
+            "bins",
+            "binned",
+            "packed_tokens",
+            "max_length",
+            "attention",
+            "known_edges",
+            "rotate",
+        }
     )
     return NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
@@ -61,7 +77,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
 def training_lengths(prepared: Prepared, encoded: Encoded, blocks: Sequence[BlockConfig]) -> list[int]:
     """Number of tokens of each training row; descriptors are tokens of the same graph."""
     added = sum(block.tokens for block in blocks)
-    return [len(encoded.examples[index]) + added for index in prepared.split.train]
+    return [len(encoded.examples[index]) + added for index in prepared.learnt]
 
 
 def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> PropertyNetwork:
@@ -72,14 +88,56 @@ def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> P
     return network
 
 
+@dataclass(frozen=True)
+class Member:
+    """All that the training of one member needs.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+    data : BatchedData
+    optimizer : OptimizerRecipe
+    validate : bool
+        Whether any target of its validation rows is known.
+    seed : int
+    pretrained : SavedPretrained or None
+        The network to start from.
+    """
+
+    config: NetworkConfig
+    data: BatchedData
+    optimizer: OptimizerRecipe
+    validate: bool
+    seed: int
+    pretrained: SavedPretrained | None = None
+
+    def fit(self, *, devices: Devices = ONE_DEVICE, progress: bool | None = None) -> Fitted[PropertyNetwork]:
+        """Train it; see `fit_network`."""
+        return fit_network(
+            partial(build_member, self.config, self.pretrained),
+            data=self.data,
+            optimizer=self.optimizer,
+            validate=self.validate,
+            seed=self.seed,
+            devices=devices,
+            progress=progress,
+        )
+
+    @property
+    def steps(self) -> int:
+        """Most optimiser steps of its training."""
+        return max(self.optimizer.min_steps, self.optimizer.epochs * self.data.steps_per_epoch)
+
+
 def fit_members(
     prepared: Prepared,
     encoded: Encoded,
     *,
     devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
+    jobs: int = 1,
 ) -> list[Fitted[PropertyNetwork]]:
-    """Train the members of a model one after another, on the same rows and from seeds of their own.
+    """Train the members of a model, each from a seed of its own and on its rows as `member_rows` draws them.
 
     Parameters
     ----------
@@ -87,61 +145,94 @@ def fit_members(
     encoded : Encoded
     devices, progress
         As in `fit_network`.
+    jobs : int, default 1
+        Members that are trained at a time, each by a process of one thread, when there is enough to do and training
+        is on one CPU.
 
     Raises
     ------
     TrainingError
         When a loss is no longer finite.
     """
-    recipe = prepared.recipe
     config = network_config(prepared, encoded)
-    measured = has_validation(prepared)
-    if not measured:
+    members = [
+        make_member(prepared, encoded, rows, config=config, number=number)
+        for number, rows in enumerate(prepared.member_rows)
+    ]
+    if not members[0].validate:
         logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
-    members = []
-    for number in range(config.members):
-        seed = recipe.seed + SEEDS_APART * number
-        fitted = fit_network(
-            partial(build_member, config, prepared.pretrained),
-            data=member_data(prepared, encoded, seed=seed),
-            optimizer=recipe.training,
-            validate=measured,
-            seed=seed,
-            devices=devices,
-            progress=progress,
-        )
-        chosen = f", the best is {fitted.best_epoch + 1}" if measured else ""
-        epochs = counted(len(fitted.history), "epoch")
-        logger.info("network %d of %d: %s%s", number + 1, config.members, epochs, chosen)
-        members.append(fitted)
-    return members
+    steps = sum(member.steps for member in members)
+    jobs = min(jobs, len(members)) if steps >= WORTH_PROCESSES and on_one_cpu(devices) else 1
+    fitted: list[Fitted[PropertyNetwork]] = []
+    for member, one in zip(members, _in_turn(members, devices, progress, jobs=jobs), strict=True):
+        chosen = f", the best is {one.best_epoch + 1}" if member.validate else ""
+        epochs = counted(len(one.history), "epoch")
+        logger.info("network %d of %d: %s%s", len(fitted) + 1, config.members, epochs, chosen)
+        fitted.append(one)
+    return fitted
 
 
-def has_validation(prepared: Prepared) -> bool:
-    """Whether any target of a validation row is known."""
-    return any(not np.isnan(prepared.rows[index].target).all() for index in prepared.split.validation)
+def on_one_cpu(devices: Devices) -> bool:
+    """Whether training is one process on the CPU."""
+    return devices.processes == 1 and (devices.accelerator == "cpu" or not torch.accelerator.is_available())
 
 
-def member_data(prepared: Prepared, encoded: Encoded, *, seed: int) -> BatchedData:
+def _in_turn(
+    members: Sequence[Member], devices: Devices, progress: bool | None, *, jobs: int
+) -> Iterator[Fitted[PropertyNetwork]]:
+    if jobs == 1:
+        yield from (member.fit(devices=devices, progress=progress) for member in members)
+        return
+    # Unlike processes of the standard library, these do not run the user's script again.
+    yield from joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator")(
+        joblib.delayed(_fit_alone)(member) for member in members
+    )
+
+
+def _fit_alone(member: Member) -> Fitted[PropertyNetwork]:
+    torch.set_num_threads(1)
+    return member.fit(devices=Devices("cpu"), progress=False)
+
+
+def make_member(
+    prepared: Prepared, encoded: Encoded, rows: MemberRows, *, config: NetworkConfig, number: int
+) -> Member:
+    """One member, ready to be trained."""
+    recipe = prepared.recipe
+    seed = recipe.seed + SEEDS_APART * number
+    return Member(
+        config=config,
+        data=member_data(prepared, encoded, rows, seed=seed),
+        optimizer=recipe.training,
+        validate=any(not np.isnan(prepared.rows[index].target).all() for index in rows.validation),
+        seed=seed,
+        pretrained=prepared.pretrained,
+    )
+
+
+def member_data(prepared: Prepared, encoded: Encoded, rows: MemberRows, *, seed: int) -> BatchedData:
     """Training and validation rows of one member."""
-    recipe, split, examples = prepared.recipe, prepared.split, encoded.examples
-    targets = [encoded.targets.encode(row.target) for row in prepared.rows]
+    recipe = prepared.recipe
     per_token = encoded.targets.kind == "per_token"
-    train = Examples([examples[i] for i in split.train], targets=[targets[i] for i in split.train])
+    train, validation = (
+        Examples(
+            [encoded.examples[row] for row in part],
+            targets=[encoded.targets.encode(prepared.rows[row].target) for row in part],
+        )
+        for part in (rows.train, rows.validation)
+    )
     if recipe.training.respell and not per_token:
         train = RespelledExamples(
             train.examples,
             targets=train.targets,
-            readings=[prepared.rows[i].reading for i in split.train],
+            readings=[prepared.rows[row].reading for row in rows.train],
             featurizer=encoded.featurizer,
             chance=recipe.training.respell,
             seed=seed,
         )
     return BatchedData(
         train=train,
-        validation=Examples(
-            [examples[i] for i in split.validation], targets=[targets[i] for i in split.validation]
-        ),
+        validation=validation,
         optimizer=recipe.training,
         collate=partial(collate_pairs, per_token=per_token),
         seed=seed,

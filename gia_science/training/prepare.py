@@ -21,10 +21,12 @@ from gia_science.errors import RecipeError, TableError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
 from gia_science.tokens.domain import make_tokenizer, require_domain
+from gia_science.tokens.stream import IntArray
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
 from gia_science.training.recipe import REGULARISATION, Recipe
+from gia_science.training.rotation import MemberRows, learnt_rows, member_rows
 from gia_science.training.start import adopt
 
 logger = logging.getLogger("gia_science")
@@ -64,6 +66,31 @@ class Prepared:
     duplicates: Duplicates
     merged: int = 0
     pretrained: SavedPretrained | None = None
+
+    @property
+    def rotated(self) -> bool:
+        """Whether training and validation rows are one pool of which each member leaves out another part.
+
+        Not without test rows: the model is then judged by its validation rows, which no member may have seen.
+        """
+        network = self.recipe.network
+        return network.rotate and network.members > 1 and len(self.split.test) > 0
+
+    @property
+    def learnt(self) -> IntArray:
+        """Rows that some member learns from."""
+        return learnt_rows(self.split, rotated=self.rotated)
+
+    @property
+    def member_rows(self) -> list[MemberRows]:
+        """Rows of each member."""
+        return member_rows(
+            self.split,
+            identities=[row.reading.identity for row in self.rows],
+            members=self.recipe.network.members,
+            rotated=self.rotated,
+            seed=self.recipe.seed,
+        )
 
 
 def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:

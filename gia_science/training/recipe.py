@@ -67,6 +67,11 @@ class NetworkRecipe(BackboneRecipe):
     members: int = Field(
         default=2, ge=1, description="Networks, each from a seed of its own, whose predictions are averaged."
     )
+    rotate: bool = Field(
+        default=True,
+        description="With several members and test rows: give each member another tenth of the training and "
+        "validation rows to be stopped by, so that together they learn from all of them.",
+    )
     known_edges: bool = Field(
         default=False,
         description="Learn a bias of attention for each kind of known edge: bonds, neighbours in a sequence.",

@@ -79,7 +79,7 @@ def run(
     progress : bool, optional
         Draw a progress bar; by default on a terminal.
     jobs : int, default 1
-        Threads of the baselines.
+        Networks that are trained at a time, on as many cores, and threads of the baselines.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def run(
     leaks = _leaks(prepared)
     encoded = encode(prepared)
     examples, targets = encoded.examples, encoded.targets
-    members = fit_members(prepared, encoded, devices=devices, progress=progress)
+    members = fit_members(prepared, encoded, devices=devices, progress=progress, jobs=jobs)
     first_goes_on(devices)
     network = PropertyEnsemble.of([member.network for member in members])
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)

@@ -82,13 +82,37 @@ def test_the_kept_weights_are_those_of_the_best_epoch(lengths: Path, recipe: Bui
 
 
 def test_a_member_is_the_network_that_its_seed_gives_alone(lengths: Path, recipe: Build) -> None:
-    both = run(recipe(lengths, network__members=2)).model
+    both = run(recipe(lengths, network__members=2, network__rotate=False)).model
     for number, member in enumerate(both.saved.network.members):
         alone = run(recipe(lengths, seed=SEEDS_APART * number)).model.saved.network.members[0]
         for name, weight in alone.state_dict().items():
             assert torch.equal(weight, member.state_dict()[name]), (number, name)
     assert len(both.metrics["members"]) == 2
     assert both.embed(["CCO"]).shape == (1, 32)
+
+
+def test_members_in_other_processes_are_the_same_networks(
+    lengths: Path, recipe: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = recipe(lengths, network__members=2)
+    serial = run(settings).model.saved
+    monkeypatch.setattr("gia_science.training.members.WORTH_PROCESSES", 0)
+    parallel = run(settings, jobs=2).model.saved
+    for name, weight in serial.network.state_dict().items():
+        torch.testing.assert_close(weight, parallel.network.state_dict()[name], msg=name)
+    assert [member["best_epoch"] for member in serial.metrics["members"]] == [
+        member["best_epoch"] for member in parallel.metrics["members"]
+    ]
+
+
+def test_members_share_training_and_validation_rows_but_no_test_row(lengths: Path, recipe: Build) -> None:
+    """What scaling and all members have learnt from is everything but the test rows; without these, nobody rotates."""
+    rotated = run(recipe(lengths, network__members=2)).prepared
+    split = rotated.split
+    assert sorted(rotated.learnt) == sorted([*split.train, *split.validation])
+    alone = run(recipe(lengths, network__members=2, split__fractions=[0.8, 0.2, 0.0])).prepared
+    assert not alone.rotated
+    assert list(alone.learnt) == list(alone.split.train)
 
 
 def test_scaling_is_learnt_from_training_rows_only(lengths: Path, recipe: Build) -> None:
