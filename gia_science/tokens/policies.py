@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+_ANY: Final = object()
+"""Stands for every value that has no words of its own."""
 _WORDS: Final[Mapping[str, Mapping[str, tuple[str, Mapping[object, str]]]]] = {
     "smiles": {
         "isotopes": (
@@ -49,6 +51,10 @@ _WORDS: Final[Mapping[str, Mapping[str, tuple[str, Mapping[object, str]]]]] = {
             "first M",
             {False: "read as any other residue", True: "left out where more residues follow"},
         ),
+        "sites": (
+            "places",
+            {0: "only the order of residues counts", _ANY: "the first {} are told apart, as in an alignment"},
+        ),
     },
     "composition": {
         "hydrates": (
@@ -86,7 +92,11 @@ def describe_options(domain: str, options: Mapping[str, object]) -> list[str]:
     """
     words = _WORDS[domain]
     chosen = [
-        f"{words[name][0]}: {words[name][1][value]} (`{name}: {str(value).lower()}`)"
+        f"{words[name][0]}: {_meaning(words[name][1], value)} (`{name}: {str(value).lower()}`)"
         for name, value in options.items()
     ]
     return [*chosen, *_ALWAYS[domain]]
+
+
+def _meaning(meanings: Mapping[object, str], value: object) -> str:
+    return meanings[value] if value in meanings else meanings[_ANY].format(value)

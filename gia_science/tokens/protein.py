@@ -33,6 +33,8 @@ _POSITIONS_NAMED: Final = 10
 _LETTER_BASE: Final = len(LETTERS) + 1
 _CLASS_BASE: Final = len(CLASSES) + 1
 _HASHED_BUCKETS: Final = 4096
+MOST_SITES: Final = 2048
+"""Most places that can be told apart."""
 
 
 class ProteinOptions(BaseModel):
@@ -51,6 +53,13 @@ class ProteinOptions(BaseModel):
     )
     strip_leading_met: bool = Field(
         default=False, description="Leave out a first M when more residues follow."
+    )
+    sites: int = Field(
+        default=0,
+        ge=0,
+        le=MOST_SITES,
+        description="Number of places that are told apart, for aligned sequences such as variants of one protein: "
+        "each residue then has its place as a context too. 0: only the order of residues counts.",
     )
 
 
@@ -74,7 +83,8 @@ class ProteinTokenizer:
     """Tokenizer of the protein domain: ``<cls>``, one token per residue, ``<eos>``.
 
     The contexts of a residue are the pair it opens, the triple around it, and the five residues around it in
-    a reduced alphabet; what lies beyond an end of the chain counts as a symbol of its own.
+    a reduced alphabet; what lies beyond an end of the chain counts as a symbol of its own. With the option `sites` a
+    fourth is the residue at its place.
 
     Parameters
     ----------
@@ -86,7 +96,6 @@ class ProteinTokenizer:
 
     domain: Final = "protein"
     feature_names: Final[tuple[str, ...]] = FEATURE_NAMES
-    context_buckets: Final[tuple[int, ...]] = (_LETTER_BASE**2 + 1, _HASHED_BUCKETS, _HASHED_BUCKETS)
     edge_kind_names: Final[tuple[str, ...]] = ("peptide bond",)
 
     def __init__(
@@ -104,6 +113,12 @@ class ProteinTokenizer:
     def options(self) -> Mapping[str, object]:
         """The options in force as plain JSON types."""
         return self._options.model_dump()
+
+    @property
+    def context_buckets(self) -> tuple[int, ...]:
+        """Sizes of the context tables."""
+        sites = (self._options.sites * len(LETTERS) + 1,) if self._options.sites else ()
+        return (_LETTER_BASE**2 + 1, _HASHED_BUCKETS, _HASHED_BUCKETS, *sites)
 
     def read(self, text: str) -> Reading[ProteinSequence]:
         """Clean one sequence.
@@ -149,7 +164,10 @@ class ProteinTokenizer:
         features = np.zeros((n, len(FEATURE_NAMES)), dtype=np.float32)
         features[1:-1] = feature_table()[letters]
         contexts = np.zeros((n, len(self.context_buckets)), dtype=np.int64)
-        contexts[1:-1] = _contexts(letters)
+        contexts[1:-1, :3] = _contexts(letters)
+        if self._options.sites:
+            place = np.arange(len(letters))
+            contexts[1:-1, 3] = np.where(place < self._options.sites, 1 + place * len(LETTERS) + letters, 0)
         units = np.full(n, -1, dtype=np.int64)
         units[1:-1] = reading.parsed.units
         tokens = np.arange(n, dtype=np.int64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,15 +22,18 @@ from gia_science.errors import RecipeError, TableError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
 from gia_science.tokens.domain import make_tokenizer, require_domain
+from gia_science.tokens.protein import MOST_SITES
 from gia_science.tokens.stream import IntArray
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
-from gia_science.training.recipe import REGULARISATION, Recipe
+from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe
 from gia_science.training.rotation import MemberRows, learnt_rows, member_rows
 from gia_science.training.start import adopt
 
 logger = logging.getLogger("gia_science")
+FEWEST_ALIGNED = 50
+"""Sequences of one length, below which that may be chance."""
 
 
 @dataclass(frozen=True)
@@ -180,12 +184,27 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     domain = str(known["data.domain"])
     descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS.get(domain, ())
     _check_descriptors(descriptors, domain)
+    sites = _sites(recipe, table, known)
+    aligned = sites.get("tokens.sites", recipe.tokens.get("sites"))
     hidden = {
         f"network.{name}": value
-        for name, value in REGULARISATION[domain].items()
+        for name, value in (ALIGNED if aligned else REGULARISATION[domain]).items()
         if getattr(recipe.network, name) is None
     }
-    return recipe.updated({**hidden, **known, "descriptors": list(descriptors)})
+    return recipe.updated({**hidden, **known, **sites, "descriptors": list(descriptors)})
+
+
+def _sites(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, int]:
+    """Sequences of one length are variants, or an alignment: their places are told apart where nothing is said."""
+    if known["data.domain"] != "protein" or "sites" in recipe.tokens:
+        return {}
+    place = table.position(known["data.input"])
+    lengths = Counter(len(record.cells[place].strip()) for record in table.records if record.problem is None)
+    length, count = max(lengths.items(), key=lambda item: item[1], default=(0, 0))
+    if not FEWEST_ALIGNED <= count == lengths.total() or not 1 < length <= MOST_SITES:
+        return {}
+    logger.info("all sequences have %d residues: their places are told apart (tokens.sites)", length)
+    return {"tokens.sites": length}
 
 
 def _check_descriptors(names: Sequence[str], domain: str) -> None:

@@ -39,8 +39,37 @@ def assert_equal_streams(left: TokenStream, right: TokenStream, *, but: tuple[st
 def test_satisfies_the_contract_of_a_domain() -> None:
     tokenizer: DomainTokenizer[ProteinSequence] = TOKENIZER
     assert tokenizer.domain == "protein"
-    assert tokenizer.options == {"unknown": "map", "gaps": "refuse", "strip_leading_met": False}
+    assert tokenizer.options == {
+        "unknown": "map",
+        "gaps": "refuse",
+        "strip_leading_met": False,
+        "sites": 0,
+    }
     assert ProteinOptions(**tokenizer.options) == ProteinOptions()  # type: ignore[arg-type] # plain JSON types
+
+
+def test_sites_tell_equal_neighbourhoods_at_other_places_apart() -> None:
+    """Variants of one protein: what a residue does depends on where it stands."""
+    plain, sited = encode("GAGAGAGAGA"), encode("GAGAGAGAGA", ProteinTokenizer(ProteinOptions(sites=8)))
+    assert plain.contexts[5].tolist() == plain.contexts[7].tolist()
+    assert_equal_streams(plain, sited, but=("contexts",))
+    np.testing.assert_array_equal(sited.contexts[:, :3], plain.contexts)
+    places = sited.contexts[:, 3]
+    assert len(set(places[1:9])) == 8, "eight places, told apart"
+    assert not places[[0, 9, 10, 11]].any(), (
+        "none at special tokens, and none beyond the places that there are"
+    )
+    other = encode("GAGAGAGAGG", ProteinTokenizer(ProteinOptions(sites=10))).contexts[:, 3]
+    assert other[10] != encode("GAGAGAGAGA", ProteinTokenizer(ProteinOptions(sites=10))).contexts[10, 3]
+
+
+@given(SEQUENCES, st.integers(1, 30))
+def test_contexts_with_sites_stay_inside_their_tables(text: str, sites: int) -> None:
+    tokenizer = ProteinTokenizer(ProteinOptions(sites=sites))
+    contexts = encode(text, tokenizer).contexts
+    assert contexts.shape[1] == len(tokenizer.context_buckets) == 4
+    assert (contexts < np.array(tokenizer.context_buckets)).all()
+    assert (contexts >= 0).all()
 
 
 @pytest.mark.parametrize(

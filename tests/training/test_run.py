@@ -12,7 +12,8 @@ import torch
 from gia_science.errors import RecipeError
 from gia_science.model.heads import SMOOTH
 from gia_science.training.members import SEEDS_APART
-from gia_science.training.recipe import Recipe
+from gia_science.training.prepare import prepare
+from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe
 from gia_science.training.run import run
 from tests.training.conftest import ACIDS, ALCOHOLS
 
@@ -190,3 +191,16 @@ def test_labels_of_residues_are_for_proteins_only(table: Write, recipe: Build) -
     path = table(smiles=ALCOHOLS, y=["a" * len(text) for text in ALCOHOLS])
     with pytest.raises(RecipeError, match="need protein input"):
         run(recipe(path, target__kind="per_token"))
+
+
+def test_sequences_of_one_length_have_their_places_told_apart(table: Write, recipe: Build) -> None:
+    """Variants of one protein need that; sequences of several lengths have no common places."""
+    variants = ["MKT" + residue + "LLA" + other for residue in "ACDEFGHI" for other in "KLMNPQR"]
+    y = [float(index % 7) for index in range(len(variants))]
+    aligned = prepare(recipe(table(sequence=variants, y=y))).recipe
+    assert aligned.tokens == {"sites": 8}
+    assert aligned.network.token_dropout == ALIGNED["token_dropout"]
+    ragged = prepare(recipe(table(sequence=[*variants[:-1], "MKTA"], y=y))).recipe
+    assert "sites" not in ragged.tokens
+    assert ragged.network.token_dropout == REGULARISATION["protein"]["token_dropout"]
+    assert prepare(recipe(table(sequence=variants, y=y), tokens__sites=0)).recipe.tokens == {"sites": 0}
