@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import shutil
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ FORMAT = 1
 """Version of the layout. A folder with a higher one was made by a newer release and is refused."""
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
+_MADE_WITH = ("gia-science", "torch", "transformers", "peft")
 
 
 class StoredAdapter(Strict):
@@ -157,7 +158,7 @@ def _stored(attached: Attached, base: BaseReference) -> StoredAdapter:
         base_model_name_or_path=base.name_or_path,
         base_sha256=base.sha256,
         adapter=attached.config,
-        made_with={name: version(name) for name in ("gia-science", "torch")},
+        made_with={name: found for name in _MADE_WITH if (found := _version(name))},
         **_for_peft(attached),
     )
 
@@ -174,6 +175,13 @@ def _for_peft(attached: Attached) -> dict[str, Any]:
         "target_modules": tuple(target.name for target in attached.targets),
         "fan_in_fan_out": any(target.transposed for target in attached.targets),
     }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _peft_type(config: AdapterConfig) -> str:
