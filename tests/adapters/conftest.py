@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 import torch
@@ -85,6 +87,9 @@ class Base:
     causal: bool = False
 
     def build(self) -> nn.Module:
+        return copy.deepcopy(_built(self))
+
+    def _build(self) -> nn.Module:
         with torch.random.fork_rng():
             torch.manual_seed(3)
             model = self.make().eval()
@@ -106,6 +111,11 @@ class Base:
                 input_ids=ids, attention_mask=mask.long(), position_ids=positions
             ).last_hidden_state
         return [states[real] for states, real in zip(hidden, mask, strict=True)]
+
+
+@cache
+def _built(base: Base) -> nn.Module:
+    return base._build()
 
 
 def pad(rows: Sequence[Sequence[int]], *, left: bool, fill: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -34,7 +34,7 @@ def stir(attached: Attached) -> None:
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for _, parameter in attached.trainable():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
 
 
 def differ(found: list[Tensor], wanted: list[Tensor]) -> float:
@@ -57,7 +57,7 @@ def train(base, attached: Attached, rows, *, steps: int) -> list[float]:
         loss = (found - target).square().mean()
         loss.backward()
         optimizer.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     return losses
 
 
@@ -144,7 +144,7 @@ class Contract:
         if not self.trains:
             assert not any(parameter.requires_grad for parameter in attached.model.parameters())
             return
-        losses = train(base, attached, rows, steps=40)
+        losses = train(base, attached, rows, steps=25)
         assert losses[-1] < 0.3 * losses[0]
         names = {name for name, parameter in attached.model.named_parameters() if parameter.requires_grad}
         assert len(names) == len(attached.trainable())
@@ -274,6 +274,8 @@ def test_only_changes_of_weights_are_merged(bert, rows) -> None:
     assert not [name for name in model.state_dict() if "lora" in name]
 
 
+# The argument's name changes between the versions of transformers that are supported.
+@pytest.mark.filterwarnings("ignore:.past_key_values. is deprecated:FutureWarning")
 def test_a_key_value_cache_is_refused(hf_base) -> None:
     """One token at a time has no neighbours; silence would be another model."""
     if not hf_base.causal:

@@ -10,8 +10,8 @@ from gia_science.adapters import Attached, SparseGINConfig, inject
 from gia_science.adapters.site import Site
 
 CONFIGS = {
-    "cut": SparseGINConfig(rank=8, ramp=0.5),
-    "no self-edges": SparseGINConfig(rank=8, ramp=0.5, self_edges=False),
+    "cut": SparseGINConfig(rank=8, ramp=0.5, cut=0.99),
+    "no self-edges": SparseGINConfig(rank=8, ramp=0.5, cut=0.99, self_edges=False),
     "topk": SparseGINConfig(rank=8, ramp=0.5, heads="max", edges="topk", k=2),
     "soft": SparseGINConfig(rank=8, ramp=0.5, heads="mean", edges="soft"),
 }
