@@ -1,8 +1,8 @@
 """Time of one training step of each kind of adapter, in units of LoRA's, at equally many trained parameters.
 
-A masked-language step (forward, backward, AdamW) of a BERT of 26 million parameters on one core: batch 8, N = 128, dropout
-as the model has it. Every round times each kind once, in rotating order, and takes ratios within the round, so that a
-busy machine slows all alike; the table holds medians over rounds. Times are processor times of the process.
+A masked-language step (forward, backward, AdamW) of a BERT of 26 million parameters on one core: batch 8, N = 128,
+dropout as the model has it. Every round times each kind once, in rotating order, and takes ratios within the round, so
+that a busy machine slows all alike; the table holds medians over rounds. Times are processor times of the process.
 
     python benchmarks/adapter_step.py [--check] [--base FOLDER] [--length N] [--seconds S] [--no-dropout]
 """

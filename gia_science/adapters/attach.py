@@ -78,6 +78,8 @@ def _attach_sites(model: nn.Module, config: SparseGINConfig | BottleneckConfig) 
     sites = {}
     for layer in chosen(config.layers, len(places)):
         adapter = make_adapter(places[layer], config, depth=layer / max(1, len(places) - 1))
+        like = next(item for item in places[layer].layer.parameters() if item.is_floating_point())
+        adapter.to(device=like.device, dtype=like.dtype)
         sites[layer] = Site(places[layer], adapter, graph=graph)
     seen = graph is not None and not isinstance(places[0].core, GraphAttention)
     return AttachedSites(model, config, sites, dispatched=seen)
@@ -86,7 +88,7 @@ def _attach_sites(model: nn.Module, config: SparseGINConfig | BottleneckConfig) 
 def make_adapter(
     place: Place, config: SparseGINConfig | BottleneckConfig, *, depth: float = 0.0
 ) -> SparseGIN | Bottleneck:
-    """The modules for one place, on its device and in its type of number.
+    """The modules for one place.
 
     Parameters
     ----------
@@ -105,5 +107,4 @@ def make_adapter(
                 expected=f"a multiple of {place.heads}",
             )
         made = SparseGIN(place.width, rank=config.rank, start=config.ramp * depth)
-    like = next(item for item in place.layer.parameters() if item.is_floating_point())
-    return made.to(device=like.device, dtype=like.dtype)
+    return made

@@ -178,3 +178,8 @@ def hf_base(request: pytest.FixtureRequest) -> Base:
 @pytest.fixture
 def rows() -> tuple[tuple[int, ...], ...]:
     return ROWS
+
+
+@pytest.fixture
+def bases() -> dict[str, Base]:
+    return {base.name: base for base in BASES}
