@@ -139,7 +139,9 @@ class Contract:
         assert all(parameter.requires_grad for parameter in model.parameters())
         attach(model, self.config)
 
-    def test_it_overfits_a_few_rows(self, base, rows) -> None:
+    @pytest.mark.parametrize("family", ["esm", "gpt2", "own"])
+    def test_it_overfits_a_few_rows(self, bases, family, rows) -> None:
+        base = bases[family]
         attached = attach(base.build(), self.config, seed=0)
         if not self.trains:
             assert not any(parameter.requires_grad for parameter in attached.model.parameters())
