@@ -131,6 +131,10 @@ class ModelFolderError(GiaError):
     """A model folder is missing, damaged, foreign or too new."""
 
 
+class AdapterError(GiaError):
+    """An adapter does not fit its model, or its folder is missing, damaged, foreign or too new."""
+
+
 class TrainingError(GiaError):
     """Training cannot start or cannot go on."""
 

@@ -166,6 +166,11 @@ class BatchedData(pl.LightningDataModule):
         """Number of training batches in an epoch."""
         return len(self._batches.epoch(0))
 
+    @property
+    def tokens(self) -> int:
+        """Number of tokens of all training rows, without padding."""
+        return sum(self._train.lengths)
+
     def train_dataloader(self) -> DataLoader[Pair]:
         """Shuffled batches, another order each epoch."""
         return self._loader(self._train, _EpochSampler(self._batches, **self._process()))

@@ -95,7 +95,7 @@ def fit_network(
     """
     with quiet_lightning(), torch.random.fork_rng():
         torch.manual_seed(seed)
-        epochs = max(optimizer.epochs, math.ceil(optimizer.min_steps / data.steps_per_epoch))
+        epochs = optimizer_epochs(optimizer, data)
         network = build()
         module = NetworkModule(network, optimizer=optimizer, steps=epochs * data.steps_per_epoch)
         best = BestWeights()
@@ -124,6 +124,11 @@ def fit_network(
         best.restore(module)
     network.cpu().eval()
     return Fitted(network=network, best_epoch=best.epoch, history=tuple(best.history))
+
+
+def optimizer_epochs(optimizer: OptimizerRecipe, data: BatchedData) -> int:
+    """Most epochs of a training."""
+    return max(optimizer.epochs, math.ceil(optimizer.min_steps / data.steps_per_epoch))
 
 
 @contextmanager

@@ -18,15 +18,15 @@ from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
 from gia_science.training.devices import ONE_DEVICE, Devices
 from gia_science.training.encode import Encoded
-from gia_science.training.fit import Fitted, fit_network
+from gia_science.training.fit import Fitted, fit_network, optimizer_epochs
 from gia_science.training.fitted_attention import with_delta, with_known_edges
 from gia_science.training.prepare import Prepared
 from gia_science.training.recipe import OptimizerRecipe
 from gia_science.training.rotation import MemberRows
 
 logger = logging.getLogger("gia_science")
-WORTH_PROCESSES = 500
-"""Optimiser steps of all members together from which on processes of their own save time."""
+WORTH_PROCESSES = 1_000_000
+"""Tokens that all members together are trained on, from which on processes of their own save time."""
 SEEDS_APART = 1000
 """Distance of the seeds of two members, so that runs of neighbouring seeds share none."""
 
@@ -124,9 +124,9 @@ class Member:
         )
 
     @property
-    def steps(self) -> int:
-        """Most optimiser steps of its training."""
-        return max(self.optimizer.min_steps, self.optimizer.epochs * self.data.steps_per_epoch)
+    def tokens(self) -> int:
+        """Most tokens that it is trained on, each as often as it is shown."""
+        return optimizer_epochs(self.optimizer, self.data) * self.data.tokens
 
 
 def fit_members(
@@ -161,8 +161,8 @@ def fit_members(
     ]
     if not members[0].validate:
         logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
-    steps = sum(member.steps for member in members)
-    jobs = min(jobs, len(members)) if steps >= WORTH_PROCESSES and on_one_cpu(devices) else 1
+    tokens = sum(member.tokens for member in members)
+    jobs = min(jobs, len(members)) if tokens >= WORTH_PROCESSES and on_one_cpu(devices) else 1
     fitted: list[Fitted[PropertyNetwork]] = []
     for member, one in zip(members, _in_turn(members, devices, progress, jobs=jobs), strict=True):
         chosen = f", the best is {one.best_epoch + 1}" if member.validate else ""
