@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import Columns, Row, read_rows, training_reader
 from gia_science.data.targets import Targets
-from gia_science.errors import RecipeError, TableError
+from gia_science.errors import RecipeError, TableError, TrainingError
 from gia_science.estimators.given import (
     Given,
     as_records,
@@ -107,6 +107,8 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
         if len(given) < FEWEST_ROWS:
             raise TableError(f"too few rows to train on: n_samples = {len(given)}", expected="two or more")
         weights = _check_sample_weight(sample_weight, values, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise TrainingError("all sample weights are zero", expected="at least one above 0")
         start = self._start()
         input, numbers = self._columns(given, start)
         table = as_records(given, input=input, numbers=numbers, names=(input, *numbers))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from gia_science.data.targets import Targets, canonical_label, is_missing
 from gia_science.errors import TrainingError
@@ -201,11 +202,12 @@ class SequenceClassifier(ClassifierMixin, SequencePredictor):
         assert_all_finite(known, input_name="y")
         check_classification_targets(known)
         classes, indices = np.unique(known, return_inverse=True)
-        _require_classes(classes, indices, sample_weight)
+        weights = _check_sample_weight(sample_weight, known, dtype=np.float64, ensure_non_negative=True)
+        _require_classes(classes, indices[weights > 0])
         kind = "binary" if len(classes) == 2 else "multiclass"
         names = target_names(y, 1, taken=take(X).columns)
         targets = Targets(names=names, kind=kind, labels=class_labels(classes))
-        self._fit(X, indices[:, None].astype(np.float64), targets, sample_weight=sample_weight, groups=groups)
+        self._fit(X, indices[:, None].astype(np.float64), targets, sample_weight=weights, groups=groups)
         self.classes_ = classes
         return self
 
@@ -272,11 +274,9 @@ def _require_target(y: Any, estimator: object) -> None:
         raise TrainingError(f"{name} requires y to be passed, but the target y is None")
 
 
-def _require_classes(classes: npt.NDArray[Any], indices: npt.NDArray[Any], sample_weight: Any) -> None:
+def _require_classes(classes: npt.NDArray[Any], counted: npt.NDArray[Any]) -> None:
     if len(classes) < 2:
         shown = ", ".join(repr(value) for value in classes.tolist())
-        raise TrainingError("y has a single class", got=shown, expected="two classes or more")
-    if sample_weight is None or np.ndim(sample_weight) != 1 or len(sample_weight) != len(indices):
-        return
-    if len(np.unique(indices[np.asarray(sample_weight) != 0])) == 1:
-        raise TrainingError("a single class has weights other than 0", expected="two classes or more")
+        raise TrainingError("y has one class", got=shown, expected="two classes or more")
+    if len(np.unique(counted)) < 2:
+        raise TrainingError("all rows of weight above 0 have one class", expected="two classes or more")
