@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -32,10 +32,12 @@ from gia_science.estimators.options import (
     seed_of,
     threads,
 )
+from gia_science.estimators.precise import precise
 from gia_science.estimators.rows import compute_rows
 from gia_science.estimators.stored import StoredInFiles, load_saved
 from gia_science.model.folder import SavedModel
 from gia_science.prediction.model import Model
+from gia_science.prediction.outcomes import Outcome, outcomes
 from gia_science.training.arrays import Measured, Settled, fit_arrays, settle_arrays
 
 FloatArray = npt.NDArray[np.float64]
@@ -97,9 +99,7 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
         tags.input_tags.allow_nan = self.on_error == "nan"
         return tags
 
-    def _fit(
-        self, X: Any, values: FloatArray, targets: Targets, *, sample_weight: Any, groups: Any
-    ) -> Self:
+    def _fit(self, X: Any, values: FloatArray, targets: Targets, *, sample_weight: Any, groups: Any) -> Self:
         """Train on targets in the user's units or indices of labels, ``(n, T)``."""
         check_choices(on_error=self.on_error, validation_fraction=self.validation_fraction)
         given = take(X)
@@ -110,8 +110,8 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
         if not weights.any():
             raise TrainingError("all sample weights are zero", expected="at least one above 0")
         start = self._start()
-        input, numbers = self._columns(given, start)
-        table = as_records(given, input=input, numbers=numbers, names=(input, *numbers))
+        column, numbers = self._columns(given, start)
+        table = as_records(given, input=column, numbers=numbers, names=(column, *numbers))
         settled = settle_arrays(
             self._settings(table, targets, numbers=numbers, start=start),
             table,
@@ -174,17 +174,26 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
         """Predictions in the user's units or probabilities, ``(n, outputs)``; NaN for rows that cannot be used."""
         check_is_fitted(self)
         check_choices(on_error=self.on_error, validation_fraction=self.validation_fraction)
-        model = self.model_
+        saved = self.saved_
+        column, numbers = str(saved.data.input), saved.featurizer.source.columns
+
+        def computed(table: LoadedTable) -> Iterator[Outcome]:
+            columns = Columns.find(table, input=column, numbers=numbers)
+            compute = precise(saved.network, lambda network, batch: network(batch))
+            return outcomes(
+                table.records, columns=columns, featurizer=saved.featurizer, compute=compute, units=False
+            )
+
         with threads(self.n_jobs):
             outputs = compute_rows(
                 X,
-                input=str(self.saved_.data.input),
-                numbers=self.saved_.featurizer.source.columns,
-                width=model.targets.outputs,
-                outcomes=model.outcomes,
+                input=column,
+                numbers=numbers,
+                width=saved.targets.outputs,
+                outcomes=computed,
                 on_error=self.on_error,
             )
-        return model.targets.decode(outputs.astype(np.float64, copy=False))
+        return saved.targets.decode(outputs.astype(np.float64, copy=False))
 
 
 def _read(settled: Settled, table: LoadedTable, given: Given, values: FloatArray) -> list[Row]:

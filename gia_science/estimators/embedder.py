@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +18,7 @@ from gia_science.errors import RecipeError, TableError
 from gia_science.estimators.encoder import Encoder
 from gia_science.estimators.given import Given, as_records, bad_rows_error, choose_columns, take
 from gia_science.estimators.options import check_choices, recipe_settings, recognise_domain, seed_of, threads
-from gia_science.estimators.rows import NAN_HINT, FloatArray, compute_rows
+from gia_science.estimators.rows import NAN_HINT, compute_rows
 from gia_science.estimators.stored import Saved, StoredInFiles, load_saved
 from gia_science.model.pretrained import SavedPretrained
 from gia_science.prediction.embedding import EmbeddingChoice, Pooling
@@ -149,7 +151,7 @@ class SequenceEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stored
         self._n_features_out = encoder.width
         return self
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any) -> npt.NDArray[np.float32]:
         """Vector of every row.
 
         Parameters
@@ -174,7 +176,7 @@ class SequenceEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stored
         encoder = self._encoder(self.saved_)
         encoder.check()
         with threads(self.n_jobs):
-            return compute_rows(
+            vectors = compute_rows(
                 X,
                 input=str(self.saved_.data.input),
                 numbers=self.saved_.featurizer.source.columns,
@@ -183,6 +185,7 @@ class SequenceEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stored
                 outcomes=lambda table: encoder.outcomes(table, long=self.long),
                 on_error=self.on_error,
             )
+        return vectors.astype(np.float32)
 
     def _encoder(self, saved: Saved) -> Encoder:
         return Encoder(saved, EmbeddingChoice(pooling=self.pooling, layer=self.layer))
@@ -190,26 +193,28 @@ class SequenceEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stored
     def _trained(self, given: Given) -> SavedPretrained:
         if len(given) < FEWEST_ROWS:
             raise TableError(f"too few rows to train on: n_samples = {len(given)}", expected="three or more")
-        input, numbers = choose_columns(given, input=self.input, columns=None)
+        column, numbers = choose_columns(given, input=self.input, columns=None)
         if numbers and self.input is None:
             raise TableError(
                 "an embedder that is trained in fit reads one column",
                 got=", ".join(given.columns),
                 hint="choose it as in X['smiles'], or in a ColumnTransformer",
             )
-        table = as_records(given, input=input, numbers=(), names=(input,))
-        recipe = PretrainRecipe.build(self._settings(recognise_domain(table, domain=self.domain), input))
+        table = as_records(given, input=column, numbers=(), names=(column,))
+        recipe = PretrainRecipe.build(self._settings(recognise_domain(table, domain=self.domain), column))
         table = self._readable(recipe, table, given)
         with threads(self.n_jobs):
             return pretrain(recipe, table=table, progress=bool(self.verbose)).saved
 
-    def _settings(self, domain: str, input: str) -> dict[str, Any]:
+    def _settings(self, domain: str, column: str) -> dict[str, Any]:
         if not self.validation_fraction:
             raise RecipeError(
-                "validation_fraction is not valid", got="0", expected="a share of the inputs to score the language model on"
+                "validation_fraction is not valid",
+                got="0",
+                expected="a share of the inputs to score the language model on",
             )
         named = {
-            "data.input": input,
+            "data.input": column,
             "data.domain": domain,
             "network.width": self.width,
             "network.layers": self.layers,

@@ -60,7 +60,9 @@ def take(X: Any) -> Given:
     """
     if X is None or isinstance(X, str | bytes | Mapping) or object_text(X) is not None:
         shown = "None" if X is None else f"a single {type(X).__name__}, {X!r:.{_WIDTH}}"
-        raise TableError("X is not a list of inputs", got=shown, hint="a single input goes in a list: [input]")
+        raise TableError(
+            "X is not a list of inputs", got=shown, hint="a single input goes in a list: [input]"
+        )
     given = _columns(X)
     if not given.columns or not len(given):
         raise TableError("X is empty: 0 sample(s)", expected="one row or more")
@@ -72,14 +74,20 @@ def _columns(X: Any) -> Given:
         name = "input" if X.name is None else str(X.name)
         return Given({name: list(X)}, list(X.index) if isinstance(X, pd.Series) else None)
     if isinstance(X, pd.DataFrame):
-        return Given(_named([str(name) for name in X.columns], [list(X.iloc[:, i]) for i in range(X.shape[1])]),
-                     list(X.index))
+        return Given(
+            _named([str(name) for name in X.columns], [list(X.iloc[:, i]) for i in range(X.shape[1])]),
+            list(X.index),
+        )
     if hasattr(X, "columns") and hasattr(X, "to_dict"):  # polars, which need not be installed
         return Given({str(name): list(X[name]) for name in X.columns})
     if not isinstance(X, Iterable):
-        raise TableError("X is not a list of inputs", got=type(X).__name__, expected="a list, array, Series or DataFrame")
+        raise TableError(
+            "X is not a list of inputs", got=type(X).__name__, expected="a list, array, Series or DataFrame"
+        )
     if isinstance(X, np.ndarray) and X.ndim not in (1, 2):
-        raise TableError("X is not a list of inputs", got=f"an array of {X.ndim} dimensions", expected="1 or 2")
+        raise TableError(
+            "X is not a list of inputs", got=f"an array of {X.ndim} dimensions", expected="1 or 2"
+        )
     rows = list(X)
     if not rows or not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
         return Given({"input": rows})

@@ -11,9 +11,9 @@ import torch
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from gia_science.errors import RecipeError, TableError
 from gia_science.data.record import LoadedTable
 from gia_science.data.source import resolve_input
+from gia_science.errors import RecipeError, TableError
 
 SETTABLE = ("network", "training", "tokens", "descriptors", "objective", "mask_share")
 """Parts of a recipe that `settings` may change; the others follow from X and y and the parameters."""

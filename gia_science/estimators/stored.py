@@ -56,7 +56,7 @@ class StoredInFiles:
     """Mixin of estimators that hold a `Saved` in ``saved_``: pickled and copied by way of the folder's files."""
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[misc,call-overload]  # BaseEstimator's is a mapping
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]  # a mapping, of BaseEstimator
         if "saved_" in state:
             state["saved_"] = to_files(state["saved_"])
         return state
@@ -64,4 +64,4 @@ class StoredInFiles:
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "saved_" in state:
             state = {**state, "saved_": from_files(state["saved_"])}
-        super().__setstate__(state)  # type: ignore[misc]  # BaseEstimator's
+        super().__setstate__(state)  # type: ignore[misc]  # that of BaseEstimator

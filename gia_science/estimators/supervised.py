@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from gia_science.data.targets import Targets, canonical_label, is_missing
+from gia_science.data.targets import Targets, TaskKind, canonical_label, is_missing
 from gia_science.errors import TrainingError
 from gia_science.estimators.base import SequencePredictor
 from gia_science.estimators.given import take, target_names
@@ -70,8 +70,8 @@ class SequenceRegressor(RegressorMixin, SequencePredictor):
     X is a list, tuple, array, Series or one-column frame of texts or of objects (RDKit molecules, Biopython sequences,
     pymatgen compositions); or a frame with numeric columns beside. There is no ``n_features_in_``: inputs are texts.
 
-    Weights multiply the loss of a row. Rows that are the same become one with the sum of their weights, so that a weight
-    of 2 is exactly the row standing twice, and the order of rows changes nothing.
+    Weights multiply the loss of a row. Rows that are the same become one with the sum of their weights: a weight of 2 is
+    exactly the row standing twice, and the order of rows changes nothing.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class SequenceClassifier(ClassifierMixin, SequencePredictor):
         classes, indices = np.unique(known, return_inverse=True)
         weights = _check_sample_weight(sample_weight, known, dtype=np.float64, ensure_non_negative=True)
         _require_classes(classes, indices[weights > 0])
-        kind = "binary" if len(classes) == 2 else "multiclass"
+        kind: TaskKind = "binary" if len(classes) == 2 else "multiclass"
         names = target_names(y, 1, taken=take(X).columns)
         targets = Targets(names=names, kind=kind, labels=class_labels(classes))
         self._fit(X, indices[:, None].astype(np.float64), targets, sample_weight=weights, groups=groups)

@@ -17,8 +17,8 @@ from gia_science.data.rows import Row
 from gia_science.data.splits.at_random import random_split
 from gia_science.data.splits.base import Split, split_of_parts
 from gia_science.data.splits.groups import group_split
-from gia_science.data.splits.strata import class_strata
 from gia_science.data.splits.stored import split_record
+from gia_science.data.splits.strata import class_strata
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError
 from gia_science.model.ensemble import PropertyEnsemble
@@ -213,9 +213,7 @@ def inner_split(measured: Measured, targets: Targets, *, fraction: float, seed: 
     fractions = (1 - fraction, fraction, 0.0)
     if measured.groups is not None:
         return group_split(together, fractions=fractions, seed=seed)
-    return random_split(
-        together, fractions=fractions, seed=seed, strata=class_strata(measured.rows, targets)
-    )
+    return random_split(together, fractions=fractions, seed=seed, strata=class_strata(measured.rows, targets))
 
 
 def linked(identities: Sequence[str], groups: Sequence[str]) -> list[str]:

@@ -118,10 +118,11 @@ def fit_members(
         When a loss is no longer finite.
     """
     recipe = prepared.recipe
-    if start is None:
-        config = network_config(prepared, encoded)
-    else:
-        config = continued_config(start.config, prepared, encoded)
+    config = (
+        network_config(prepared, encoded)
+        if start is None
+        else continued_config(start.config, prepared, encoded)
+    )
     measured = has_validation(prepared)
     if not measured:
         logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")

@@ -10,8 +10,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gia_science.estimators import SequenceClassifier, SequenceEmbedder, SequenceRegressor
 
 ELEMENTS = (
-    "Li Be B C N O F Na Mg Al Si P S Cl K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Rb Sr Y Zr Nb Mo Ag Cd In"
-).split()
+    *(
+        "Li",
+        "Be",
+        "B",
+        "C",
+        "N",
+        "O",
+        "F",
+        "Na",
+        "Mg",
+        "Al",
+        "Si",
+        "P",
+        "S",
+        "Cl",
+        "K",
+        "Ca",
+        "Sc",
+        "Ti",
+        "V",
+    ),
+    *("Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ga", "Ge", "As", "Se", "Br", "Rb", "Sr", "Y", "Zr", "Nb"),
+)
 
 
 def formula(row: np.ndarray) -> str:

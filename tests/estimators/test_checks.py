@@ -50,7 +50,8 @@ def core_checks() -> list:
     return [
         pytest.param(estimator, check, id=f"{type(estimator).__name__}-{name}")
         for estimator, check in pairs
-        if (name := getattr(check, "func", check).__name__) in CORE and not getattr(check, "keywords", {}).get("readonly_memmap")
+        if (name := getattr(check, "func", check).__name__) in CORE
+        and not getattr(check, "keywords", {}).get("readonly_memmap")
     ]
 
 
