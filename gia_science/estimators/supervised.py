@@ -70,8 +70,8 @@ class SequenceRegressor(RegressorMixin, SequencePredictor):
     X is a list, tuple, array, Series or one-column frame of texts or of objects (RDKit molecules, Biopython sequences,
     pymatgen compositions); or a frame with numeric columns beside. There is no ``n_features_in_``: inputs are texts.
 
-    Weights multiply the loss of a row. Rows that are the same become one with the sum of their weights: a weight of 2 is
-    exactly the row standing twice, and the order of rows changes nothing.
+    Weights multiply the loss of a row. Rows that are the same become one with the sum of their weights: a weight of 2
+    is exactly the row standing twice, and the order of rows changes nothing.
 
     Examples
     --------
