@@ -16,14 +16,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from gia_science.data.record import LoadedTable
 from gia_science.data.rows import Columns, Row, read_rows, training_reader
 from gia_science.data.targets import Targets
-from gia_science.errors import RecipeError, TableError, TrainingError
+from gia_science.errors import RecipeError, TableError, TrainingError, listed
 from gia_science.estimators.given import (
     Given,
     as_records,
     bad_rows_error,
     choose_columns,
     require_column,
-    take,
 )
 from gia_science.estimators.options import (
     check_choices,
@@ -99,10 +98,11 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
         tags.input_tags.allow_nan = self.on_error == "nan"
         return tags
 
-    def _fit(self, X: Any, values: FloatArray, targets: Targets, *, sample_weight: Any, groups: Any) -> Self:
+    def _fit(
+        self, given: Given, values: FloatArray, targets: Targets, *, sample_weight: Any, groups: Any
+    ) -> Self:
         """Train on targets in the user's units or indices of labels, ``(n, T)``."""
         check_choices(on_error=self.on_error, validation_fraction=self.validation_fraction)
-        given = take(X)
         check_consistent_length(*(given.columns.values()), values, sample_weight, groups)
         if len(given) < FEWEST_ROWS:
             raise TableError(f"too few rows to train on: n_samples = {len(given)}", expected="two or more")
@@ -137,6 +137,10 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
         if not isinstance(start, SavedModel):
             return choose_columns(given, input=self.input, columns=self.columns)
         numbers = start.featurizer.source.columns
+        if self.columns is not None and tuple(self.columns) != numbers:
+            raise RecipeError(
+                "columns are not those of init", got=listed(self.columns), expected=listed(numbers) or "none"
+            )
         for name in numbers:
             require_column(given, name)
         return choose_columns(given, input=self.input, columns=numbers)[0], numbers

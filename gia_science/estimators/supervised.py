@@ -116,9 +116,10 @@ class SequenceRegressor(RegressorMixin, SequencePredictor):
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         table = values[:, None] if values.ndim == 1 else values
         count = table.shape[1]
-        names = target_names(y, count, taken=take(X).columns)
+        given = take(X)
+        names = target_names(y, count, taken=given.columns)
         targets = Targets(names=names, kind="regression", mean=(0.0,) * count, scale=(1.0,) * count)
-        self._fit(X, table, targets, sample_weight=sample_weight, groups=groups)
+        self._fit(given, table, targets, sample_weight=sample_weight, groups=groups)
         self._one_target = values.ndim == 1
         return self
 
@@ -205,9 +206,10 @@ class SequenceClassifier(ClassifierMixin, SequencePredictor):
         weights = _check_sample_weight(sample_weight, known, dtype=np.float64, ensure_non_negative=True)
         _require_classes(classes, indices[weights > 0])
         kind: TaskKind = "binary" if len(classes) == 2 else "multiclass"
-        names = target_names(y, 1, taken=take(X).columns)
+        given = take(X)
+        names = target_names(y, 1, taken=given.columns)
         targets = Targets(names=names, kind=kind, labels=class_labels(classes))
-        self._fit(X, indices[:, None].astype(np.float64), targets, sample_weight=weights, groups=groups)
+        self._fit(given, indices[:, None].astype(np.float64), targets, sample_weight=weights, groups=groups)
         self.classes_ = classes
         return self
 

@@ -207,6 +207,11 @@ def test_targets_that_cannot_be_learnt_are_refused(regressor, classifier, molecu
         regressor.fit(molecules.X, molecules.y[:-1])
 
 
+def test_inputs_may_come_from_a_generator(regressor, molecules) -> None:
+    model = regressor.fit((text for text in molecules.X), molecules.y)
+    assert model.predict(text for text in molecules.X[:2]).shape == (2,)
+
+
 def test_threads_are_given_back(regressor, molecules) -> None:
     import torch
 
