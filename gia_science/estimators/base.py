@@ -127,6 +127,8 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
                 validation=self.validation_fraction,
                 progress=bool(self.verbose),
             )
+        # MAPIE takes an estimator without n_features_in_ for fitted by this.
+        self.fitted_ = True
         return self
 
     def _start(self) -> Any:
