@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import joblib
@@ -13,6 +13,7 @@ import torch
 
 from gia_science.errors import counted
 from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
@@ -88,33 +89,50 @@ def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> P
     return network
 
 
+def continued_config(config: NetworkConfig, prepared: Prepared, encoded: Encoded) -> NetworkConfig:
+    """Architecture of the members that go on from trained ones: theirs, with what is predicted now."""
+    targets = encoded.targets
+    now = {"kind": targets.kind, "outputs": targets.outputs, "members": prepared.recipe.network.members}
+    return config.model_copy(update=now)
+
+
+def continue_member(config: NetworkConfig, start: PropertyEnsemble, number: int) -> PropertyNetwork:
+    """A network with the weights of a trained member; the head is new where it predicts something else."""
+    network = PropertyNetwork(config)
+    trained = start.members[number % len(start.members)]
+    assert isinstance(trained, PropertyNetwork)
+    network.backbone.load_state_dict(trained.backbone.state_dict())
+    network.pool.load_state_dict(trained.pool.state_dict())
+    if (config.kind, config.outputs) == (start.config.kind, start.config.outputs):
+        network.head.load_state_dict(trained.head.state_dict())
+    return network
+
+
 @dataclass(frozen=True)
 class Member:
     """All that the training of one member needs.
 
     Parameters
     ----------
-    config : NetworkConfig
+    build : callable
+        Makes its network, not trained yet.
     data : BatchedData
     optimizer : OptimizerRecipe
     validate : bool
         Whether any target of its validation rows is known.
     seed : int
-    pretrained : SavedPretrained or None
-        The network to start from.
     """
 
-    config: NetworkConfig
+    build: Callable[[], PropertyNetwork]
     data: BatchedData
     optimizer: OptimizerRecipe
     validate: bool
     seed: int
-    pretrained: SavedPretrained | None = None
 
     def fit(self, *, devices: Devices = ONE_DEVICE, progress: bool | None = None) -> Fitted[PropertyNetwork]:
         """Train it; see `fit_network`."""
         return fit_network(
-            partial(build_member, self.config, self.pretrained),
+            self.build,
             data=self.data,
             optimizer=self.optimizer,
             validate=self.validate,
@@ -133,6 +151,7 @@ def fit_members(
     prepared: Prepared,
     encoded: Encoded,
     *,
+    start: PropertyEnsemble | None = None,
     devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
     jobs: int = 1,
@@ -143,6 +162,8 @@ def fit_members(
     ----------
     prepared : Prepared
     encoded : Encoded
+    start : PropertyEnsemble, optional
+        Trained networks to go on from, one after another; `encoded` is then by their featurizer.
     devices, progress
         As in `fit_network`.
     jobs : int, default 1
@@ -154,9 +175,14 @@ def fit_members(
     TrainingError
         When a loss is no longer finite.
     """
-    config = network_config(prepared, encoded)
+    if start is None:
+        config = network_config(prepared, encoded)
+        build = [partial(build_member, config, prepared.pretrained)] * config.members
+    else:
+        config = continued_config(start.config, prepared, encoded)
+        build = [partial(continue_member, config, start, number) for number in range(config.members)]
     members = [
-        make_member(prepared, encoded, rows, config=config, number=number)
+        make_member(prepared, encoded, rows, build=build[number], number=number)
         for number, rows in enumerate(prepared.member_rows)
     ]
     if not members[0].validate:
@@ -195,28 +221,35 @@ def _fit_alone(member: Member) -> Fitted[PropertyNetwork]:
 
 
 def make_member(
-    prepared: Prepared, encoded: Encoded, rows: MemberRows, *, config: NetworkConfig, number: int
+    prepared: Prepared,
+    encoded: Encoded,
+    rows: MemberRows,
+    *,
+    build: Callable[[], PropertyNetwork],
+    number: int,
 ) -> Member:
     """One member, ready to be trained."""
     recipe = prepared.recipe
     seed = recipe.seed + SEEDS_APART * number
     return Member(
-        config=config,
+        build=build,
         data=member_data(prepared, encoded, rows, seed=seed),
         optimizer=recipe.training,
         validate=any(not np.isnan(prepared.rows[index].target).all() for index in rows.validation),
         seed=seed,
-        pretrained=prepared.pretrained,
     )
 
 
 def member_data(prepared: Prepared, encoded: Encoded, rows: MemberRows, *, seed: int) -> BatchedData:
     """Training and validation rows of one member."""
-    recipe = prepared.recipe
+    recipe, examples = prepared.recipe, encoded.examples
+    if prepared.weights is not None:
+        counted_rows = zip(examples, prepared.weights.tolist(), strict=True)
+        examples = [replace(example, weight=weight) for example, weight in counted_rows]
     per_token = encoded.targets.kind == "per_token"
     train, validation = (
         Examples(
-            [encoded.examples[row] for row in part],
+            [examples[row] for row in part],
             targets=[encoded.targets.encode(prepared.rows[row].target) for row in part],
         )
         for part in (rows.train, rows.validation)
