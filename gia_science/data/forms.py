@@ -92,11 +92,7 @@ class TargetForm(Strict):
             return values
         room = MARGIN * (self.high - self.low)
         held = np.clip(values, self.low - room, self.high + room)
-        if self.power == 0:
-            moved = np.exp(held)
-        else:
-            moved = np.maximum(self.power * held + 1, 0.0) ** (1 / self.power)
-        return np.maximum(moved - self.shift, 0.0)
+        return np.maximum(_unbent(held, self.power) - self.shift, 0.0)
 
 
 PLAIN = TargetForm()
@@ -171,7 +167,9 @@ def _straightened(known: FloatArray) -> Choice:
     left = _skewness(form.transform(known))
     if gain <= SUPPORT or abs(left) >= STRAIGHT:
         return Choice(PLAIN, "")
-    return Choice(form, f"all training values are positive, with a skewness of {skewness:.2g}; {left:.2g} then")
+    return Choice(
+        form, f"all training values are positive, with a skewness of {skewness:.2g}; {left:.2g} then"
+    )
 
 
 def _likeliest(positive: FloatArray) -> tuple[float, float]:
@@ -187,6 +185,11 @@ def _likeliest(positive: FloatArray) -> tuple[float, float]:
 def _bent(positive: FloatArray, power: float) -> FloatArray:
     bent: FloatArray = np.log(positive) if power == 0 else (positive**power - 1) / power
     return bent
+
+
+def _unbent(bent: FloatArray, power: float) -> FloatArray:
+    positive: FloatArray = np.exp(bent) if power == 0 else np.maximum(power * bent + 1, 0.0) ** (1 / power)
+    return positive
 
 
 def _likelihood(positive: FloatArray, power: float) -> float:
@@ -211,11 +214,11 @@ def _fitted(known: FloatArray, *, power: float, shift: float) -> TargetForm:
 def describe_form(form: TargetForm) -> str:
     """A form in words, for the log and the model card."""
     if form.gated:
-        return "zero-inflated: whether it is 0 is learnt by itself, and the value from the rows where it is not"
+        return (
+            "zero-inflated: whether it is 0 is learnt by itself, and the value from the rows where it is not"
+        )
     if not form.transformed:
         return "as it is"
     moved = f"value + {form.shift:.3g}" if form.shift else "value"
     told = f"log({moved})" if form.power == 0 else f"({moved})^{form.power:.2g} (Box-Cox)"
     return f"learnt as {told}; predictions are medians"
-
-

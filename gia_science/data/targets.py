@@ -220,9 +220,7 @@ class Targets(Strict):
     def _in_units(self, scaled: FloatArray) -> FloatArray:
         return self._each(scaled * np.array(self.scale) + np.array(self.mean), TargetForm.restore)
 
-    def _each(
-        self, values: FloatArray, change: Callable[[TargetForm, FloatArray], FloatArray]
-    ) -> FloatArray:
+    def _each(self, values: FloatArray, change: Callable[[TargetForm, FloatArray], FloatArray]) -> FloatArray:
         """Values ``(..., T)``, those of each target changed as its form has it."""
         if all(form == PLAIN or form.gated for form in self.forms):
             return values
