@@ -217,6 +217,6 @@ def test_scaling_is_finite_and_comes_back(numbers: list[float]) -> None:
 
 def test_classes_pass_scaling_unchanged() -> None:
     targets = Targets(names=("y",), kind="multiclass", labels=("a", "b", "c"))
-    values = np.array([[0.0], [2.0]])
-    assert targets.encode(values) is values
-    assert targets.decode(values) is values
+    indices, probabilities = np.array([[0.0], [2.0]]), np.array([[0.5, 0.25, 0.25]])
+    assert targets.encode(indices) is indices
+    assert targets.decode(probabilities) is probabilities
