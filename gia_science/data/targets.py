@@ -117,6 +117,11 @@ class Targets(Strict):
         return tuple(place for place, form in enumerate(self.forms) if form.gated)
 
     @property
+    def scaled_zeros(self) -> tuple[float, ...]:
+        """Where 0 lies among the scaled values of each target that has a gate."""
+        return tuple(-self.mean[place] / (self.scale[place] or 1.0) for place in self.gates)
+
+    @property
     def channels(self) -> int:
         """Numbers that the network gives of a row: outputs, each with its quantiles, then the gates."""
         return self.outputs * max(1, len(self.quantiles)) + len(self.gates)

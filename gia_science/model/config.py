@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from gia_science.attention import AttentionConfig
 from gia_science.data.targets import TaskKind
@@ -70,6 +70,9 @@ class NetworkConfig(BackboneConfig):
     gates: tuple[Annotated[int, Field(ge=0)], ...] = Field(
         default=(), description="Places of the targets whose zeros have an output of their own."
     )
+    zeros: tuple[FiniteFloat, ...] = Field(
+        default=(), description="Where 0 lies among the scaled values of each of these."
+    )
     mixup: float = Field(
         default=0.0, ge=0, description="Both parameters of the beta law by which rows are mixed in training."
     )
@@ -80,6 +83,8 @@ class NetworkConfig(BackboneConfig):
     def _whole_head(self) -> Self:
         if (self.loss == "quantile") != bool(self.quantiles):
             raise ValueError("quantiles go with loss: quantile")
+        if len(self.gates) != len(self.zeros) or any(gate >= self.outputs for gate in self.gates):
+            raise ValueError("gates are those of targets, and each has its zero")
         if self.kind != "regression" and (self.quantiles or self.gates):
             raise ValueError("quantiles and gates are those of numbers")
         return self

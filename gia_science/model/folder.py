@@ -108,5 +108,6 @@ def _check_fit(config: FolderConfig, featurizer: Featurizer, *, where: Where) ->
         "outputs": (network.outputs, targets.outputs),
         "quantiles": (network.quantiles, targets.quantiles),
         "gates": (network.gates, targets.gates),
+        "zeros": (network.zeros, targets.scaled_zeros),
     }
     store.require_fit(pairs, where=where)

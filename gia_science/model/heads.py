@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -11,9 +9,11 @@ from torch.nn import functional
 from gia_science.data.batching import Batch
 from gia_science.data.targets import TaskKind
 from gia_science.model.backbone import GIATransformer, Pool
-from gia_science.model.config import Loss, NetworkConfig, Pooling
-from gia_science.model.losses import number_losses
+from gia_science.model.config import NetworkConfig, Pooling
+from gia_science.model.losses import NumberLoss
 from gia_science.model.mixing import Mixing, draw_mixing
+
+ROBUST = NumberLoss()
 
 
 class Head(nn.Module):
@@ -46,6 +46,7 @@ class PropertyNetwork(nn.Module):
         self.config = config
         self.backbone = GIATransformer(config)
         self.pool = Pool(config.width, kind=config.pooling)
+        self.number_loss = NumberLoss.of(config)
         self.head = Head(config.width, outputs=config.channels, dropout=config.dropout)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -75,15 +76,7 @@ class PropertyNetwork(nn.Module):
         return out
 
     def _task_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        config = self.config
-        return task_loss(
-            config.kind,
-            outputs,
-            targets,
-            loss=config.loss,
-            quantiles=config.quantiles,
-            gates=config.gates,
-        )
+        return task_loss(self.config.kind, outputs, targets, numbers=self.number_loss, training=self.training)
 
     def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
         """Pooled vectors ``(B, d)``: by default what the head sees; `layer` as in `GIATransformer.forward`."""
@@ -102,22 +95,23 @@ def task_loss(
     outputs: Tensor,
     targets: Tensor,
     *,
-    loss: Loss = "smooth",
-    quantiles: Sequence[float] = (),
-    gates: Sequence[int] = (),
+    numbers: NumberLoss = ROBUST,
+    training: bool = True,
 ) -> Tensor:
     """Mean loss over the targets that are there.
 
     Parameters
     ----------
     kind : TaskKind
-        Numbers by `number_losses`, classes by binary or multi-class cross-entropy.
+        Numbers by `NumberLoss`, classes by binary or multi-class cross-entropy.
     outputs : (B, channels) or (B, N, C) float
         From `PropertyNetwork`.
     targets : (B, T) or (B, N) float
         Scaled values as of `Targets.encode`, 0/1, or class indices; NaN where missing.
-    loss, quantiles, gates
-        As of `number_losses`.
+    numbers : NumberLoss
+        By default the robust one.
+    training : bool, default True
+        As of `NumberLoss`.
 
     Returns
     -------
@@ -128,7 +122,7 @@ def task_loss(
     count = known.sum().clamp_min(1)
     filled = torch.where(known, targets, 0.0)
     if kind == "regression":
-        each = number_losses(outputs, filled, loss=loss, quantiles=quantiles, gates=gates)
+        each = numbers(outputs, filled, training=training)
     elif kind in ("binary", "multilabel"):
         each = functional.binary_cross_entropy_with_logits(outputs, filled, reduction="none")
     else:

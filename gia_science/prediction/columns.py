@@ -16,14 +16,16 @@ FloatArray = npt.NDArray[np.float64]
 DIGITS = 6
 """Significant digits of a network's output: what single precision holds."""
 _MOST_DIGITS = 15
+MEDIAN = 0.5
+"""Level of the quantile that is the prediction itself."""
 
 
 def prediction_columns(targets: Targets, *, members: int = 1, long: Long = "error") -> tuple[str, ...]:
     """Names of the added columns.
 
-    For each target ``<target>_pred`` in the user's units or labels; then the quantiles of numbers, such as
-    ``<target>_q10``, or the probabilities of classes; then, of several members, ``<target>_std`` as `Targets.spread`
-    has it. After all targets `outcome_columns`.
+    For each target ``<target>_pred`` in the user's units or labels; then the quantiles of numbers beside the median,
+    such as ``<target>_q10``, or the probabilities of classes; then, of several members, ``<target>_std`` as
+    `Targets.spread` has it. After all targets `outcome_columns`.
     """
     names = []
     for target in targets.names:
@@ -32,7 +34,7 @@ def prediction_columns(targets: Targets, *, members: int = 1, long: Long = "erro
             names.append(f"{target}_prob_{targets.labels[1]}")
         elif targets.kind == "multiclass":
             names.extend(f"{target}_prob_{label}" for label in targets.labels)
-        names.extend(f"{target}_q{100 * level:g}" for level in targets.quantiles)
+        names.extend(f"{target}_q{100 * level:g}" for level in targets.quantiles if level != MEDIAN)
         if _spread_is_told(targets, members):
             names.append(f"{target}_std")
     return (*names, *outcome_columns(long))
@@ -102,7 +104,8 @@ def _numbers(targets: Targets, output: FloatArray, decoded: FloatArray) -> list[
     """Cells of each target: its value, then its quantiles."""
     values = decoded[:, None]
     if targets.quantiles:
-        values = np.concatenate((values, targets.interval(output)), axis=1)
+        beside = [place for place, level in enumerate(targets.quantiles) if level != MEDIAN]
+        values = np.concatenate((values, targets.interval(output)[:, beside]), axis=1)
     return [
         tuple(number_text(value, digits=_digits(value, targets, place)) for value in of_target)
         for place, of_target in enumerate(values.tolist())

@@ -157,7 +157,9 @@ def _learnt(targets: Targets, recipe: Recipe) -> list[str]:
     if targets.gates and targets.zeros == "median":
         lines.append("- what is 0 with a probability above a half is predicted as 0")
     elif targets.gates:
-        lines.append("- predicted is the value times the probability that it is not 0, as for a squared error")
+        lines.append(
+            "- predicted is the value times the probability that it is not 0, as for a squared error"
+        )
     if targets.kind == "regression" and recipe.target.loss != "smooth":
         levels = f" ({', '.join(f'{level:g}' for level in targets.quantiles)})" if targets.quantiles else ""
         lines.append(f"- loss: {recipe.target.loss}{levels} (`target.loss`)")

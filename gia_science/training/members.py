@@ -56,6 +56,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         loss=prepared.recipe.target.loss if targets.kind == "regression" else "smooth",
         quantiles=targets.quantiles,
         gates=targets.gates,
+        zeros=targets.scaled_zeros,
         attention=attention,
         **shared,
     )

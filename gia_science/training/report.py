@@ -80,7 +80,9 @@ def _measured(targets: Targets, value: float) -> str:
 def _predicted(targets: Targets, values: FloatArray, index: int) -> str:
     """A value, the probability of the positive class, or the likeliest class."""
     return (
-        targets.labels[int(targets.label(values))] if targets.kind == "multiclass" else number_text(values[index])
+        targets.labels[int(targets.label(values))]
+        if targets.kind == "multiclass"
+        else number_text(values[index])
     )
 
 

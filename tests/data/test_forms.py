@@ -59,7 +59,9 @@ def test_the_choice_does_not_depend_on_the_unit() -> None:
 
 def test_the_likeliest_exponent_is_that_of_scipy() -> None:
     values = stats.gamma(3).rvs(300, random_state=1)
-    assert choose_form(values, choice="box_cox").form.power == pytest.approx(stats.boxcox(values)[1], abs=0.01)
+    assert choose_form(values, choice="box_cox").form.power == pytest.approx(
+        stats.boxcox(values)[1], abs=0.01
+    )
 
 
 @given(

@@ -9,7 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gia_science.model.losses import number_losses
+from gia_science.model.heads import task_loss
+from gia_science.model.losses import AUXILIARY, NumberLoss
 
 NUMBERS = st.floats(-5, 5, width=32)
 
@@ -18,8 +19,8 @@ NUMBERS = st.floats(-5, 5, width=32)
 def test_absolute_and_squared(values: list[tuple[float, float]]) -> None:
     outputs, targets = (torch.tensor([[pair[side]] for pair in values]) for side in range(2))
     error = outputs - targets
-    torch.testing.assert_close(number_losses(outputs, targets, loss="absolute"), error.abs())
-    torch.testing.assert_close(number_losses(outputs, targets, loss="squared"), error**2)
+    torch.testing.assert_close(NumberLoss(loss="absolute")(outputs, targets), error.abs())
+    torch.testing.assert_close(NumberLoss(loss="squared")(outputs, targets), error**2)
 
 
 def test_the_best_constant_of_a_quantile_loss_is_that_quantile() -> None:
@@ -31,38 +32,56 @@ def test_the_best_constant_of_a_quantile_loss_is_that_quantile() -> None:
         for candidate in candidates:
             outputs = torch.zeros(101, 3)
             outputs[:, place] = candidate
-            losses.append(float(number_losses(outputs, targets, loss="quantile", quantiles=levels).mean()))
+            losses.append(float(NumberLoss(loss="quantile", quantiles=levels)(outputs, targets).mean()))
         assert int(torch.tensor(losses).argmin()) == pytest.approx(100 * level, abs=1)
 
 
 def test_the_loss_of_the_median_alone_is_the_absolute_error() -> None:
     outputs, targets = torch.tensor([[1.0], [-3.0]]), torch.tensor([[0.5], [2.0]])
-    median = number_losses(outputs, targets, loss="quantile", quantiles=(0.5,))
-    torch.testing.assert_close(median, number_losses(outputs, targets, loss="absolute"))
+    median = NumberLoss(loss="quantile", quantiles=(0.5,))(outputs, targets)
+    torch.testing.assert_close(median, NumberLoss(loss="absolute")(outputs, targets))
 
 
 def test_quantiles_of_two_targets_stand_target_by_target() -> None:
     outputs = torch.tensor([[0.0, 0.0, 7.0, 7.0]])
     targets = torch.tensor([[0.0, 7.0]])
-    assert number_losses(outputs, targets, loss="quantile", quantiles=(0.4, 0.5)).tolist() == [[0.0, 0.0]]
+    assert NumberLoss(loss="quantile", quantiles=(0.4, 0.5))(outputs, targets).tolist() == [[0.0, 0.0]]
+
+
+GATED = NumberLoss(loss="absolute", gates=(1,), zeros=(-0.5,))
 
 
 @given(value=NUMBERS, logit=NUMBERS, other=NUMBERS)
-def test_a_gate_has_its_cross_entropy_and_a_zero_no_loss_of_the_value(
+def test_gate_and_value_are_taught_together_and_by_themselves(
     value: float, logit: float, other: float
 ) -> None:
     """The second of two targets has a gate; the first is as it would be without one."""
     outputs = torch.tensor([[other, value, logit]] * 2)
     targets = torch.tensor([[1.0, -math.inf], [1.0, 2.0]])
-    found = number_losses(outputs, targets, loss="absolute", gates=(1,))
     chance = 1 / (1 + math.exp(-logit))
-    expected = [[abs(other - 1), -math.log(1 - chance)], [abs(other - 1), -math.log(chance) + abs(value - 2)]]
-    torch.testing.assert_close(found, torch.tensor(expected), rtol=1e-4, atol=1e-5)
+    together = chance * value + (1 - chance) * -0.5
+    first = abs(other - 1)
+    judged = [[first, abs(together + 0.5)], [first, abs(together - 2)]]
+    torch.testing.assert_close(
+        GATED(outputs, targets, training=False), torch.tensor(judged), rtol=1e-4, atol=1e-5
+    )
+    judged[0][1] += AUXILIARY * -math.log(1 - chance)
+    judged[1][1] += AUXILIARY * (-math.log(chance) + abs(value - 2))
+    torch.testing.assert_close(GATED(outputs, targets), torch.tensor(judged), rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_are_finite_where_zeros_have_a_gate() -> None:
     outputs = torch.tensor([[3.0, 1.0], [2.0, -1.0]], requires_grad=True)
-    number_losses(outputs, torch.tensor([[-math.inf], [0.5]]), gates=(0,)).sum().backward()
+    loss = NumberLoss(gates=(0,), zeros=(-1.0,))
+    loss(outputs, torch.tensor([[-math.inf], [0.5]])).sum().backward()
     assert outputs.grad is not None
     assert torch.isfinite(outputs.grad).all()
-    assert outputs.grad[0, 0] == 0
+
+
+def test_a_gated_loss_without_known_targets_is_zero() -> None:
+    outputs = torch.randn(2, 2, requires_grad=True)
+    numbers = NumberLoss(gates=(0,), zeros=(-1.0,))
+    loss = task_loss("regression", outputs, torch.full((2, 1), math.nan), numbers=numbers)
+    loss.backward()
+    assert loss.item() == 0
+    assert not outputs.grad.any()

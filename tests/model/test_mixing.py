@@ -1,4 +1,4 @@
-"""What disturbs training by request: nothing where it is off, nothing in prediction, and what it says where it is on."""
+"""What disturbs training by request: nothing where it is off, nothing in prediction, what it says where it is on."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_jittered_fractions_still_sum_to_one_and_none_appears() -> None:
 
 
 def test_a_skipped_branch_leaves_a_row_as_it_is_and_the_others_make_up_for_it(make_saved) -> None:
-    network, batch = network_and_batch(make_saved, stochastic_depth=0.5)
+    network, _ = network_and_batch(make_saved, stochastic_depth=0.5)
     first, last = network.backbone.blocks
     assert isinstance(first, Block)
     assert isinstance(last, Block)
