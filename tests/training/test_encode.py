@@ -1,4 +1,4 @@
-"""What is learnt of the targets comes from training rows, is told, is stored in the folder, and is undone in the output."""
+"""What is learnt of targets comes from training rows, is told, stored in the folder, and undone in the output."""
 
 from __future__ import annotations
 
