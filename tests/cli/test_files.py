@@ -160,7 +160,7 @@ def test_a_header_alone_gives_a_header_alone(gia, write, molecules) -> None:
     done = gia("predict", molecules, write("id,smiles\n"))
     assert (done.code, done.out, done.told) == (
         0,
-        "id,smiles,pIC50_pred,status,reason\n",
+        "id,smiles,pIC50_pred,pIC50_std,status,reason\n",
         ["0 rows predicted"],
     )
     embedded = gia("embed", molecules, "in.csv")
