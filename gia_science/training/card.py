@@ -158,7 +158,7 @@ def _learnt(targets: Targets, recipe: Recipe) -> list[str]:
         lines.append("- what is 0 with a probability above a half is predicted as 0")
     elif targets.gates:
         lines.append(
-            "- predicted is the value times the probability that it is not 0, as for a squared error"
+            "- predicted is the value times the probability that it is not 0; `target.loss: absolute` gives zeros"
         )
     if targets.kind == "regression" and recipe.target.loss != "smooth":
         levels = f" ({', '.join(f'{level:g}' for level in targets.quantiles)})" if targets.quantiles else ""
