@@ -20,8 +20,12 @@ ZERO_SHARE = 0.2
 """Share of training values that are exactly 0 from which on zeros get a gate of their own."""
 FEWEST = 10
 """Fewest different values other than 0 that a form is chosen by."""
-SKEWED = 1.0
-"""Skewness from which on a positive target may be transformed."""
+SKEWED = 2.0
+"""Skewness from which on a positive target may be transformed.
+
+Below it a transform is no gain where the error is judged in the target's own units: band gaps of non-metals, with a
+skewness of 1.7, had a larger validation error with Box-Cox than without (one seed).
+"""
 STRAIGHT = 0.5
 """Skewness, of either sign, that a transformed target may keep."""
 SUPPORT = 1.92

@@ -24,7 +24,7 @@ SMILES = [
     for end in ("O", "C(=O)O", "N")
 ]  # fmt: skip
 ZEROS = [0.0 if text.endswith("N") else 1.0 + len(text) for text in SMILES]
-SKEWED = [float(np.exp(len(text) / 3)) for text in SMILES]
+SKEWED = [float(np.exp(len(text) / 2)) for text in SMILES]
 
 
 def learnt(recipe: Recipe) -> Targets:
