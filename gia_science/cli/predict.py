@@ -79,7 +79,9 @@ def predict(
         loaded = Model.load(model)
         table = open_table(data, header=header, format=format)
         table = replace(table, records=share.records(table.records))
-        columns = output_columns(table.header, prediction_columns(loaded.targets, long=choice))
+        columns = output_columns(
+            table.header, prediction_columns(loaded.targets, members=loaded.members, long=choice)
+        )
         done = start_job(
             parts,
             model,
@@ -116,7 +118,11 @@ def predict(
         rows = track(found, "predicted", total=total, done=done)
         if parts is not None:
             rows = parts.through(rows, size=window)
-        added = zip(columns[len(table.header) :], numeric_columns(loaded.targets, long=choice), strict=True)
+        added = zip(
+            columns[len(table.header) :],
+            numeric_columns(loaded.targets, members=loaded.members, long=choice),
+            strict=True,
+        )
         numbers = [name for name, is_number in added if is_number]
         staging = parts.folder if parts is not None else None
         with closing(found), TableWriter(target, columns, numbers=numbers, staging=staging) as writer:
@@ -149,7 +155,7 @@ def _predicted(
     """Rows of the output."""
     from gia_science.prediction.columns import prediction_cells
 
-    cells = prediction_cells(model.targets, long=long)
+    cells = prediction_cells(model.targets, members=model.members, long=long)
     with closing(model.outcomes(table, input=input, long=long, window=window, workers=workers)) as found:
         for outcome in found:
             yield replace(outcome.record, cells=(*outcome.record.cells, *cells(outcome)))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, FiniteFloat, model_validator
 
+from gia_science.data.forms import PLAIN, TargetForm
 from gia_science.errors import RecipeError, UnreadableInputError, Where
 from gia_science.settings import Strict
 from gia_science.tokens.descriptors import numeric_cell
 
+FloatArray = npt.NDArray[np.float64]
 TaskKind = Literal["regression", "binary", "multilabel", "multiclass", "per_token"]
 """What is predicted: numbers, one or several yes/no answers, one class of many, or a class per residue."""
 
@@ -45,6 +47,17 @@ class Targets(Strict):
         is that constant. Empty for classes.
     units : tuple of str
         Units of the targets, ``""`` where not known.
+    forms : tuple of TargetForm
+        What the network learns of each target; empty where each is learnt as it is. `mean` and `scale` are those of
+        transformed values, and of the values other than 0 where zeros have a gate.
+    zeros : {"median", "mean"}, default "median"
+        What is predicted of a value v that is not 0 with probability p: v where p is at least a half and 0 elsewhere,
+        or p v. The first is what the absolute error asks for, the second what the squared error asks for.
+    quantiles : tuple of float
+        Levels of the quantiles that are predicted, 0.5 among them; empty for a single value.
+    priors : tuple of float
+        Shares of the classes among the training rows (of each target the positive class), where hard labels are chosen
+        for balanced accuracy; empty where the likeliest class is the label.
     """
 
     names: tuple[str, ...] = Field(min_length=1)
@@ -53,6 +66,10 @@ class Targets(Strict):
     mean: tuple[FiniteFloat, ...] = ()
     scale: tuple[Annotated[FiniteFloat, Field(ge=0)], ...] = ()
     units: tuple[str, ...] = ()
+    forms: tuple[TargetForm, ...] = ()
+    zeros: Literal["median", "mean"] = "median"
+    quantiles: tuple[Annotated[FiniteFloat, Field(gt=0, lt=1)], ...] = ()
+    priors: tuple[Annotated[FiniteFloat, Field(gt=0, lt=1)], ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -74,27 +91,146 @@ class Targets(Strict):
             raise ValueError("binary targets have two labels")
         if self.kind in ("binary", "multiclass", "per_token") and count != 1:
             raise ValueError(f"a {self.kind} task has one target")
+        self._check_forms()
         return self
+
+    def _check_forms(self) -> None:
+        if self.forms and (self.kind != "regression" or len(self.forms) != len(self.names)):
+            raise ValueError("numeric targets need one form each, or none at all")
+        if self.quantiles and (self.kind != "regression" or self.gates):
+            raise ValueError("quantiles are those of numeric targets without gates")
+        if self.quantiles and (
+            0.5 not in self.quantiles or list(self.quantiles) != sorted(set(self.quantiles))
+        ):
+            raise ValueError("quantiles must rise, with 0.5 among them")
+        if self.priors and (self.kind in ("regression", "per_token") or len(self.priors) != self.outputs):
+            raise ValueError("shares of classes need one for each output")
 
     @property
     def outputs(self) -> int:
-        """Number of outputs of the network's head."""
+        """Number of targets, or of classes."""
         return len(self.labels) if self.kind in ("multiclass", "per_token") else len(self.names)
 
-    def encode(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Values in the user's units ``(n, T)`` to network targets; class indices pass unchanged."""
+    @property
+    def gates(self) -> tuple[int, ...]:
+        """Places of the targets whose zeros have a gate."""
+        return tuple(place for place, form in enumerate(self.forms) if form.gated)
+
+    @property
+    def scaled_zeros(self) -> tuple[float, ...]:
+        """Where 0 lies among the scaled values of each target that has a gate."""
+        return tuple(-self.mean[place] / (self.scale[place] or 1.0) for place in self.gates)
+
+    @property
+    def channels(self) -> int:
+        """Numbers that the network gives of a row: outputs, each with its quantiles, then the gates."""
+        return self.outputs * max(1, len(self.quantiles)) + len(self.gates)
+
+    def encode(self, values: FloatArray) -> FloatArray:
+        """Values in the user's units ``(n, T)`` or ``(T,)`` to network targets; class indices pass unchanged.
+
+        A zero that has a gate becomes minus infinity.
+        """
         if self.kind != "regression":
             return values
         scale = np.array(self.scale)
-        scaled: npt.NDArray[np.float64] = (values - np.array(self.mean)) / np.where(scale > 0, scale, 1.0)
-        return scaled
+        bent = self._each(values, TargetForm.transform)
+        scaled: FloatArray = (bent - np.array(self.mean)) / np.where(scale > 0, scale, 1.0)
+        gated = np.isin(np.arange(len(self.names)), self.gates)
+        return np.where(gated & (values == 0), -np.inf, scaled) if self.gates else scaled
 
-    def decode(self, outputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Activated outputs ``(n, outputs)`` to the user's units; probabilities pass unchanged."""
-        if self.kind != "regression":
+    def decode(self, outputs: FloatArray) -> FloatArray:
+        """Activated outputs to the user's units; probabilities pass unchanged.
+
+        Parameters
+        ----------
+        outputs : (..., M * channels) float64
+            Of the M members of an ensemble, one after another. What is averaged are probabilities, and scaled values
+            before a transform is undone: an average of medians of logarithms, say, and not of the values themselves.
+
+        Returns
+        -------
+        (..., outputs) float64
+        """
+        return self._restored(self._mean(outputs))
+
+    def interval(self, outputs: FloatArray) -> FloatArray:
+        """Quantiles ``(..., T, Q)`` in the user's units, rising, of outputs as for `decode`."""
+        count = len(self.names)
+        mean = self._mean(outputs)
+        levels = mean.reshape(*mean.shape[:-1], count, len(self.quantiles))
+        # Quantiles that are learnt apart from each other may cross.
+        rising = np.sort(levels, axis=-1)
+        restored = [self._in_units(rising[..., place]) for place in range(len(self.quantiles))]
+        return np.stack(restored, axis=-1)
+
+    def spread(self, outputs: FloatArray) -> FloatArray:
+        """Standard deviation of the members' predictions, n - 1 in the denominator.
+
+        Parameters
+        ----------
+        outputs : (..., M * channels) float64
+            As for `decode`; M is at least 2.
+
+        Returns
+        -------
+        (..., T) float64
+            In the user's units; of the probability of the positive class, or of the label of several classes.
+        """
+        members = self._members(outputs)
+        if self.kind == "multiclass":
+            label = self.label(self.decode(outputs))[..., None]
+            members = np.take_along_axis(members, label[..., None, :], axis=-1)
+        elif self.kind == "regression":
+            members = self._restored(members)
+        deviation: FloatArray = members.std(axis=-2, ddof=1)
+        return deviation
+
+    def label(self, probabilities: FloatArray) -> npt.NDArray[np.int64]:
+        """Indices of the labels of decoded probabilities: ``(..., C)`` to ``(...)``, or of each target ``(..., T)``.
+
+        The likeliest class, of two the positive one from 0.5 on. With `priors`, the class whose probability is the
+        largest multiple of its share in training: of calibrated probabilities that choice has the best balanced
+        accuracy, as it asks which class makes the input likeliest.
+        """
+        if self.kind in ("multiclass", "per_token"):
+            odds = probabilities / np.array(self.priors) if self.priors else probabilities
+            return np.asarray(odds.argmax(axis=-1), dtype=np.int64)
+        return (probabilities >= (np.array(self.priors) if self.priors else 0.5)).astype(np.int64)
+
+    def _members(self, outputs: FloatArray) -> FloatArray:
+        return outputs.reshape(*outputs.shape[:-1], -1, self.channels)
+
+    def _mean(self, outputs: FloatArray) -> FloatArray:
+        if outputs.shape[-1] == self.channels:
             return outputs
-        values: npt.NDArray[np.float64] = outputs * np.array(self.scale) + np.array(self.mean)
-        return values
+        mean: FloatArray = self._members(outputs).mean(axis=-2)
+        return mean
+
+    def _restored(self, channels: FloatArray) -> FloatArray:
+        """Channels ``(..., channels)`` of one network, or their mean, to the user's units."""
+        if self.kind != "regression":
+            return channels
+        count, levels = len(self.names), max(1, len(self.quantiles))
+        centre = self.quantiles.index(0.5) if self.quantiles else 0
+        values = self._in_units(channels[..., centre : count * levels : levels])
+        if not self.gates:
+            return values
+        chance = np.ones_like(values)
+        chance[..., list(self.gates)] = channels[..., count * levels :]
+        # What is not 0 is positive.
+        positive = np.where(np.isin(np.arange(count), self.gates), np.maximum(values, 0.0), values)
+        return chance * positive if self.zeros == "mean" else np.where(chance >= 0.5, positive, 0.0)
+
+    def _in_units(self, scaled: FloatArray) -> FloatArray:
+        return self._each(scaled * np.array(self.scale) + np.array(self.mean), TargetForm.restore)
+
+    def _each(self, values: FloatArray, change: Callable[[TargetForm, FloatArray], FloatArray]) -> FloatArray:
+        """Values ``(..., T)``, those of each target changed as its form has it."""
+        if all(form == PLAIN or form.gated for form in self.forms):
+            return values
+        changed = [change(form, values[..., place]) for place, form in enumerate(self.forms)]
+        return np.stack(changed, axis=-1)
 
     def parse(self, cells: Sequence[str]) -> npt.NDArray[np.float64]:
         """Target cells of one row to ``(T,)`` numbers: values, or indices of labels; NaN where missing.

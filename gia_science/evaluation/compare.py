@@ -142,7 +142,7 @@ def _common_rows(first: ScoredRows | None, second: ScoredRows | None) -> tuple[S
 def _part(scored: ScoredRows, rows: Sequence[int]) -> ScoredRows:
     index = np.array(rows, dtype=np.int64)
     keys = tuple(scored.keys[row] for row in rows)
-    return ScoredRows(keys, scored.truth[index], scored.prediction[index], scored.labels)
+    return ScoredRows(keys, scored.truth[index], scored.prediction[index], scored.labels, scored.priors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,12 +163,19 @@ class _Task:
         finite = [np.isfinite(values).reshape(len(values), -1).all(axis=1) for values in predictions]
         rows = np.flatnonzero(np.isfinite(truth) & finite[0] & finite[1])
         predictions = [values[rows] for values in predictions]
+        priors = [scored.priors_of(index, kind=kind) for scored in pair]
         scores = [
-            next(score for score in score_task(kind, truth[rows], values, resamples=0) if score.metric == metric.name)
-            for values in predictions
-        ]  # fmt: skip
+            next(
+                score
+                for score in score_task(kind, truth[rows], values, priors=shares, resamples=0)
+                if score.metric == metric.name
+            )
+            for values, shares in zip(predictions, priors, strict=True)
+        ]
         first, second = (math.nan if score.value is None else score.value for score in scores)
-        seen = [metric.seen(values) for values in predictions]
+        seen = [
+            metric.seen(values, priors=shares) for values, shares in zip(predictions, priors, strict=True)
+        ]
         reason = next((score.reason for score in scores if score.value is None), None)
         return cls(metric, rows, truth[rows], (seen[0], seen[1]), (first, second), reason)
 

@@ -53,9 +53,9 @@ class Metric:
     needs: Literal["value", "probability", "label"]
     requires: tuple[Requirement, ...] = ()
 
-    def seen(self, prediction: FloatArray) -> FloatArray:
+    def seen(self, prediction: FloatArray, *, priors: Sequence[float] = ()) -> FloatArray:
         """What it looks at of predictions (n,) or (n, C): themselves, or the predicted classes (n,)."""
-        return prediction if self.needs != "label" else predicted_label(prediction)
+        return prediction if self.needs != "label" else predicted_label(prediction, priors=priors)
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,7 @@ def score_task(
     truth: npt.ArrayLike,
     prediction: npt.ArrayLike,
     *,
+    priors: Sequence[float] = (),
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -217,6 +218,8 @@ def score_task(
         Value, probability of class 1, or probabilities of the C classes; the predicted class is the likeliest
         one, of two classes 1 from 0.5 on. A row without a target or without a finite prediction is left out;
         the latter is said in `Score.reason`.
+    priors : sequence of float, optional
+        As of `predicted_label`, where labels are chosen for balanced accuracy.
     resamples : int, default 1000
         Bootstrap resamples; 0 for no intervals.
     confidence : float, default 0.95
@@ -229,7 +232,9 @@ def score_task(
     EvaluationError
         When shapes do not fit, or a target or probability is impossible.
     """
-    rows = _scored_rows(kind, np.asarray(truth, dtype=np.float64), np.asarray(prediction, dtype=np.float64))
+    rows = _scored_rows(
+        kind, np.asarray(truth, dtype=np.float64), np.asarray(prediction, dtype=np.float64), priors
+    )
     metrics = METRICS[kind]
     # A squared error may overflow; that is told as a reason below.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -259,7 +264,9 @@ class _Rows:
         return self.label if metric.needs == "label" else self.prediction
 
 
-def _scored_rows(kind: ScoreKind, truth: FloatArray, prediction: FloatArray) -> _Rows:
+def _scored_rows(
+    kind: ScoreKind, truth: FloatArray, prediction: FloatArray, priors: Sequence[float]
+) -> _Rows:
     expected = "one line of class probabilities per row" if kind == "multiclass" else "one number per row"
     if (
         truth.ndim != 1
@@ -277,17 +284,22 @@ def _scored_rows(kind: ScoreKind, truth: FloatArray, prediction: FloatArray) -> 
     truth, prediction = truth[both], prediction[both]
     if kind != "regression":
         _check_classes(truth, prediction, classes=2 if kind == "binary" else prediction.shape[1])
-    label = predicted_label(prediction)
+    label = predicted_label(prediction, priors=priors)
     return _Rows(truth, prediction, label, unpredicted=int((measured & ~predicted).sum()))
 
 
-def predicted_label(probability: FloatArray) -> FloatArray:
-    """Likeliest class (n,) of probabilities (n, C); of those of class 1 (n,), 1 from 0.5 on."""
+def predicted_label(probability: FloatArray, *, priors: Sequence[float] = ()) -> FloatArray:
+    """Likeliest class (n,) of probabilities (n, C); of those of class 1 (n,), 1 from 0.5 on.
+
+    With the shares of the classes (of two, that of class 1) as `priors`, the class whose probability is the largest
+    multiple of its share: of class 1 (n,), 1 from its share on.
+    """
     if probability.ndim == 1:
-        return (probability >= 0.5).astype(np.float64)
+        return (probability >= (priors[0] if priors else 0.5)).astype(np.float64)
     if not probability.size:
         return np.zeros(len(probability))
-    label: FloatArray = probability.argmax(axis=1).astype(np.float64)
+    odds = probability / np.asarray(priors) if priors else probability
+    label: FloatArray = odds.argmax(axis=1).astype(np.float64)
     return label
 
 

@@ -118,16 +118,23 @@ class ScoredRows:
         Values or probabilities.
     labels : tuple of str
         Names of the classes.
+    priors : tuple of float
+        As of `Targets`: how labels are chosen.
     """
 
     keys: tuple[RowKey, ...]
     truth: FloatArray
     prediction: FloatArray
     labels: tuple[str, ...] = ()
+    priors: tuple[float, ...] = ()
 
     def column(self, index: int, *, kind: ScoreKind) -> FloatArray:
         """Prediction of one target: (n,), or (n, C) of a multi-class target."""
         return self.prediction if kind == "multiclass" else self.prediction[:, index]
+
+    def priors_of(self, index: int, *, kind: ScoreKind) -> tuple[float, ...]:
+        """As `predicted_label` takes them for one target."""
+        return self.priors if kind == "multiclass" else self.priors[index : index + 1]
 
 
 @dataclass(frozen=True)
@@ -313,7 +320,7 @@ def evaluate_predictions(
         Seed of the bootstrap.
     """
     kind = score_kind(targets)
-    scored = ScoredRows(tuple(keys), truth, prediction, targets.labels)
+    scored = ScoredRows(tuple(keys), truth, prediction, targets.labels, targets.priors)
     assert len(prediction) == len(truth), "one prediction for each row"
     assert not keys or len(keys) == len(truth), "one key for each row"
 
@@ -323,7 +330,8 @@ def evaluate_predictions(
             baseline.name: score_task(kind, measured, baseline.values[rows, index], seed=seed)
             for baseline in baselines
         }
-        ours = score_task(kind, measured, scored.column(index, kind=kind)[rows], seed=seed)
+        predicted, priors = scored.column(index, kind=kind)[rows], scored.priors_of(index, kind=kind)
+        ours = score_task(kind, measured, predicted, priors=priors, seed=seed)
         return TargetScores(targets.names[index], ours, beside)
 
     everything = range(len(targets.names))

@@ -31,7 +31,14 @@ class Block(nn.Module):
     """One layer: ``x + attention(norm(x))``, then ``x + feedforward(norm(x))``."""
 
     def __init__(
-        self, width: int, *, attention: AttentionConfig, expansion: float, dropout: float, depth: int
+        self,
+        width: int,
+        *,
+        attention: AttentionConfig,
+        expansion: float,
+        dropout: float,
+        depth: int,
+        skipped: float = 0.0,
     ) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(width)
@@ -40,13 +47,21 @@ class Block(nn.Module):
         self.feedforward = SwiGLU(width, expansion=expansion)
         # Dropout acts on the branches, not on attention weights: those would lose the fused kernel on CPU.
         self.dropout = nn.Dropout(dropout)
+        self.skipped = skipped
 
     def forward(self, x: Tensor, *, positions: Tensor, mask: Tensor, edges: Tensor | None = None) -> Tensor:
         """``(B, N, d)`` to ``(B, N, d)``; ``edges`` as in `GraphAttention.forward`."""
         attended = self.attention(self.attention_norm(x), positions=positions, mask=mask, edges=edges)
-        x = x + self.dropout(attended)
-        out: Tensor = x + self.dropout(self.feedforward(self.feedforward_norm(x)))
+        x = x + self._kept(self.dropout(attended))
+        out: Tensor = x + self._kept(self.dropout(self.feedforward(self.feedforward_norm(x))))
         return out
+
+    def _kept(self, branch: Tensor) -> Tensor:
+        """The branch, left out for some rows in training: stochastic depth (Huang et al. 2016, arXiv 1603.09382)."""
+        if not self.training or self.skipped == 0:
+            return branch
+        kept = torch.rand(len(branch), 1, 1, device=branch.device) >= self.skipped
+        return branch * kept / (1 - self.skipped)
 
 
 class GIATransformer(nn.Module):
@@ -69,8 +84,10 @@ class GIATransformer(nn.Module):
                 expansion=config.expansion,
                 dropout=config.dropout,
                 depth=config.layers,
+                # Later blocks are skipped more often: those after them rely on them less.
+                skipped=config.stochastic_depth * (number + 1) / config.layers,
             )
-            for _ in range(config.layers)
+            for number in range(config.layers)
         )
         self.norm = nn.RMSNorm(config.width)
 

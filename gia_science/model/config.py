@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from gia_science.attention import AttentionConfig
 from gia_science.data.targets import TaskKind
@@ -12,6 +12,7 @@ from gia_science.settings import Strict
 
 Pooling = Literal["mean", "first", "attention"]
 Objective = Literal["masked", "causal"]
+Loss = Literal["smooth", "absolute", "squared", "quantile"]
 
 
 class BlockConfig(Strict):
@@ -51,6 +52,12 @@ class BackboneConfig(Strict):
     descriptor_dropout: float = Field(
         default=0.2, ge=0, lt=1, description="Chance that a descriptor is hidden in training."
     )
+    stochastic_depth: float = Field(
+        default=0.0, ge=0, lt=1, description="Chance that a row skips the last block's branches in training."
+    )
+    jitter: float = Field(
+        default=0.0, ge=0, description="Noise of the numbers that ride on tokens, relative, in training."
+    )
 
 
 class NetworkConfig(BackboneConfig):
@@ -58,8 +65,34 @@ class NetworkConfig(BackboneConfig):
 
     kind: TaskKind = Field(description="What the head predicts.")
     outputs: int = Field(ge=1, description="Number of targets, or of classes.")
+    loss: Loss = Field(default="smooth", description="Loss of numbers.")
+    quantiles: tuple[float, ...] = Field(default=(), description="Levels of the quantile loss.")
+    gates: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        default=(), description="Places of the targets whose zeros have an output of their own."
+    )
+    zeros: tuple[FiniteFloat, ...] = Field(
+        default=(), description="Where 0 lies among the scaled values of each of these."
+    )
+    mixup: float = Field(
+        default=0.0, ge=0, description="Both parameters of the beta law by which rows are mixed in training."
+    )
     members: int = Field(default=1, ge=1, description="Number of networks whose predictions are averaged.")
     pooling: Pooling = "mean"
+
+    @model_validator(mode="after")
+    def _whole_head(self) -> Self:
+        if (self.loss == "quantile") != bool(self.quantiles):
+            raise ValueError("quantiles go with loss: quantile")
+        if len(self.gates) != len(self.zeros) or any(gate >= self.outputs for gate in self.gates):
+            raise ValueError("gates are those of targets, and each has its zero")
+        if self.kind != "regression" and (self.quantiles or self.gates):
+            raise ValueError("quantiles and gates are those of numbers")
+        return self
+
+    @property
+    def channels(self) -> int:
+        """Numbers that the head gives of a row or token: outputs, each with its quantiles, then the gates."""
+        return self.outputs * max(1, len(self.quantiles)) + len(self.gates)
 
 
 class LanguageConfig(BackboneConfig):

@@ -115,6 +115,16 @@ def piecewise(values: Tensor, *, bins: int) -> Tensor:
     return (reach.clamp(0, 1) - 0.5).flatten(1)
 
 
+def jittered(values: Tensor, size: float) -> Tensor:
+    """Numbers ``(B, N)`` times log-normal noise of the given relative size, those of a row summing to what they did.
+
+    Fractions of elements stay fractions, and an element that is not there stays out.
+    """
+    noisy = values * torch.exp(size * torch.randn_like(values))
+    total = noisy.sum(dim=1, keepdim=True)
+    return noisy * (values.sum(dim=1, keepdim=True) / torch.where(total == 0, 1.0, total))
+
+
 def descriptor_tokens(block: BlockConfig, *, width: int, dropout: float) -> nn.Module:
     """Module for one block: single tokens, or packed ones."""
     if block.tokens == block.size:
@@ -134,6 +144,7 @@ class StreamEmbedding(nn.Module):
     def __init__(self, config: BackboneConfig) -> None:
         super().__init__()
         self.token_dropout = config.token_dropout
+        self.jitter = config.jitter
         self.token = nn.Embedding(config.vocabulary, config.width)
         nn.init.normal_(self.token.weight, std=0.1)
         self.value = ValueEmbedding(config.width) if config.values else None
@@ -162,7 +173,10 @@ class StreamEmbedding(nn.Module):
         """
         x = self.token(batch.ids)
         if self.value is not None:
-            x = x + self.value(batch.values)
+            values = batch.values
+            if self.training and self.jitter > 0:
+                values = jittered(values, self.jitter)
+            x = x + self.value(values)
         if self.feature is not None:
             x = x + self.feature(batch.features)
         if self.context is not None:

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from gia_science.data.batching import Batch
 from gia_science.model.config import NetworkConfig, Pooling
-from gia_science.model.heads import PropertyNetwork, activate
+from gia_science.model.heads import PropertyNetwork
 
 
 class PropertyEnsemble(nn.Module):
-    """Mean of the predictions of its members.
+    """Mean of the outputs of its members.
 
     Networks that start from different seeds err in different places: their mean errs less than any of them
     (Lakshminarayanan et al. 2017, arXiv 1612.01474).
@@ -46,9 +46,12 @@ class PropertyEnsemble(nn.Module):
         return self.config.width * self.config.members
 
     def forward(self, batch: Batch) -> Tensor:
-        """Mean scaled values or probabilities: ``(B, outputs)``, or ``(B, N, outputs)`` for per-token tasks."""
-        predictions = [activate(self.config.kind, member(batch)) for member in self.members]
-        return torch.stack(predictions).mean(dim=0)
+        """Mean scaled values or probabilities: ``(B, channels)``, or ``(B, N, channels)`` for per-token tasks."""
+        return torch.stack([member.activated(batch) for member in self._networks()]).mean(dim=0)
+
+    def each(self, batch: Batch) -> Tensor:
+        """Scaled values or probabilities of the members, one after another: ``(B, members * channels)``."""
+        return torch.cat([member.activated(batch) for member in self._networks()], dim=1)
 
     def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
         """Pooled vectors of the members, one after another: ``(B, members * d)``."""

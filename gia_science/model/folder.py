@@ -106,5 +106,8 @@ def _check_fit(config: FolderConfig, featurizer: Featurizer, *, where: Where) ->
         "blocks": ([(block.name, block.size) for block in network.blocks], blocks),
         "kind": (network.kind, targets.kind),
         "outputs": (network.outputs, targets.outputs),
+        "quantiles": (network.quantiles, targets.quantiles),
+        "gates": (network.gates, targets.gates),
+        "zeros": (network.zeros, targets.scaled_zeros),
     }
     store.require_fit(pairs, where=where)

@@ -10,9 +10,10 @@ from gia_science.data.batching import Batch
 from gia_science.data.targets import TaskKind
 from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.model.config import NetworkConfig, Pooling
+from gia_science.model.losses import NumberLoss
+from gia_science.model.mixing import Mixing, draw_mixing
 
-SMOOTH = 0.5
-"""Error, in standard deviations of the target, from which on the loss of a number grows linearly."""
+ROBUST = NumberLoss()
 
 
 class Head(nn.Module):
@@ -45,20 +46,47 @@ class PropertyNetwork(nn.Module):
         self.config = config
         self.backbone = GIATransformer(config)
         self.pool = Pool(config.width, kind=config.pooling)
-        self.head = Head(config.width, outputs=config.outputs, dropout=config.dropout)
+        self.number_loss = NumberLoss.of(config)
+        self.head = Head(config.width, outputs=config.channels, dropout=config.dropout)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Outputs ``(B, outputs)``, or ``(B, N, outputs)`` for per-token tasks: scaled values or logits."""
-        hidden, mask = self.backbone(batch)
-        if self.config.kind == "per_token":
-            out: Tensor = self.head(hidden[:, : batch.ids.shape[1]])
-        else:
-            out = self.head(self.pool(hidden, mask))
-        return out
+        """Outputs ``(B, channels)``, or ``(B, N, channels)`` for per-token tasks: scaled values or logits."""
+        return self._outputs(batch, None)
 
     def loss(self, batch: Batch, targets: Tensor) -> Tensor:
-        """Mean loss over the targets that are there, as `task_loss` has it."""
-        return task_loss(self.config.kind, self(batch), targets, weights=batch.weights)
+        """Mean loss over the targets that are there, as `task_loss` has it; in training of mixed rows, if asked for."""
+        mixing = None
+        if self.training and self.config.mixup > 0 and self.config.kind != "per_token":
+            mixing = draw_mixing(len(batch), alpha=self.config.mixup, device=targets.device)
+        outputs = self._outputs(batch, mixing)
+        loss = self._task_loss(outputs, targets, batch.weights)
+        if mixing is None:
+            return loss
+        weights = None if batch.weights is None else batch.weights[mixing.partners]
+        return mixing.of(loss, self._task_loss(outputs, targets[mixing.partners], weights))
+
+    def activated(self, batch: Batch) -> Tensor:
+        """Outputs of `forward` as `activate` has them."""
+        return activate(self.config.kind, self(batch), gates=len(self.config.gates))
+
+    def _outputs(self, batch: Batch, mixing: Mixing | None) -> Tensor:
+        hidden, mask = self.backbone(batch)
+        if self.config.kind == "per_token":
+            read: Tensor = hidden[:, : batch.ids.shape[1]]
+        else:
+            read = self.pool(hidden, mask)
+        out: Tensor = self.head(read if mixing is None else mixing.of(read, read[mixing.partners]))
+        return out
+
+    def _task_loss(self, outputs: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+        return task_loss(
+            self.config.kind,
+            outputs,
+            targets,
+            numbers=self.number_loss,
+            training=self.training,
+            weights=weights,
+        )
 
     def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
         """Pooled vectors ``(B, d)``: by default what the head sees; `layer` as in `GIATransformer.forward`."""
@@ -72,18 +100,29 @@ class PropertyNetwork(nn.Module):
         return hidden[:, : batch.ids.shape[1]]
 
 
-def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor, *, weights: Tensor | None = None) -> Tensor:
+def task_loss(
+    kind: TaskKind,
+    outputs: Tensor,
+    targets: Tensor,
+    *,
+    numbers: NumberLoss = ROBUST,
+    training: bool = True,
+    weights: Tensor | None = None,
+) -> Tensor:
     """Mean loss over the targets that are there.
 
     Parameters
     ----------
     kind : TaskKind
-        Smooth absolute error on scaled targets (square below `SMOOTH`, linear above: a few rows far off do not
-        rule), binary or multi-class cross-entropy.
-    outputs : (B, T), (B, C) or (B, N, C) float
+        Numbers by `NumberLoss`, classes by binary or multi-class cross-entropy.
+    outputs : (B, channels) or (B, N, C) float
         From `PropertyNetwork`.
     targets : (B, T) or (B, N) float
-        Scaled values, 0/1, or class indices; NaN where missing.
+        Scaled values as of `Targets.encode`, 0/1, or class indices; NaN where missing.
+    numbers : NumberLoss
+        By default the robust one.
+    training : bool, default True
+        As of `NumberLoss`.
     weights : (B,) float, optional
         How much each row counts, 1 on average over all rows of a training: the sum is divided by the number of
         targets, not by that of the batch's own weights, so that a row of weight 2 descends as it would standing twice.
@@ -97,7 +136,7 @@ def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor, *, weights: Tens
     count = known.sum().clamp_min(1)
     filled = torch.where(known, targets, 0.0)
     if kind == "regression":
-        each = functional.smooth_l1_loss(outputs, filled, reduction="none", beta=SMOOTH)
+        each = numbers(outputs, filled, training=training)
     elif kind in ("binary", "multilabel"):
         each = functional.binary_cross_entropy_with_logits(outputs, filled, reduction="none")
     else:
@@ -109,10 +148,12 @@ def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor, *, weights: Tens
     return (each * known).sum() / count
 
 
-def activate(kind: TaskKind, outputs: Tensor) -> Tensor:
-    """Outputs as scaled values (regression) or probabilities (all others), of the same shape."""
+def activate(kind: TaskKind, outputs: Tensor, *, gates: int = 0) -> Tensor:
+    """Outputs as scaled values (numbers) or probabilities (classes, and the last `gates`), of the same shape."""
     if kind == "regression":
-        return outputs
+        if not gates:
+            return outputs
+        return torch.cat((outputs[:, :-gates], outputs[:, -gates:].sigmoid()), dim=1)
     if kind in ("binary", "multilabel"):
         return outputs.sigmoid()
     return outputs.softmax(dim=-1)

@@ -90,12 +90,14 @@ def all_computed(outputs: Sequence[FloatArray | UnreadableInputError]) -> list[F
 def predict_examples(
     network: PropertyEnsemble, examples: Sequence[Example], *, kind: TaskKind
 ) -> list[FloatArray | UnreadableInputError]:
-    """Scaled values or probabilities per example: ``(outputs,)``, or ``(L, C)`` per unit in the order of the stream.
+    """Scaled values or probabilities per example, which `Targets.decode` reads.
 
-    In double precision, so that scaling back adds no rounding of its own.
+    ``(members * channels,)``, those of each member of the ensemble; or ``(L, C)``, their mean per unit in the order of
+    the stream. In double precision, so that scaling back adds no rounding of its own.
     """
-    outputs = forward(examples, run=lambda batch: network(batch).double())
-    return outputs if kind != "per_token" else units_only(outputs, examples)
+    if kind == "per_token":
+        return units_only(forward(examples, run=lambda batch: network(batch).double()), examples)
+    return forward(examples, run=lambda batch: network.each(batch).double())
 
 
 def units_only(

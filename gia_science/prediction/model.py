@@ -78,6 +78,11 @@ class Model:
         return self.saved.metrics
 
     @property
+    def members(self) -> int:
+        """Number of networks whose predictions are averaged."""
+        return self.saved.network.config.members
+
+    @property
     def width(self) -> int:
         """Number of dimensions of an embedding."""
         return self.saved.network.width
@@ -100,7 +105,9 @@ class Model:
         Returns
         -------
         DataFrame
-            All columns and rows of the input, in order, then ``<target>_pred``, probabilities of classes, ``status``
+            All columns and rows of the input, in order, then ``<target>_pred``, quantiles of numbers where they were
+            learnt or probabilities of classes, of several members the standard deviation of their predictions
+            ``<target>_std`` (of classes, that of the probability of the positive class or of the label), ``status``
             (``"ok"`` or ``"error"``) and ``reason``; before these, unless `long` is ``"error"``, ``truncated``
             (``"yes"`` where a part of the input was not used). The input's columns are text. Predicted numbers are
             floats.
@@ -113,14 +120,16 @@ class Model:
         import pandas as pd
 
         table = as_table(data)
-        names = output_columns(table.columns, prediction_columns(self.targets, long=long))
-        cells = prediction_cells(self.targets, long=long)
+        names = output_columns(
+            table.columns, prediction_columns(self.targets, members=self.members, long=long)
+        )
+        cells = prediction_cells(self.targets, members=self.members, long=long)
         rows = [
             (*outcome.record.cells, *cells(outcome))
             for outcome in self.outcomes(table, input=input, long=long)
         ]
         frame = pd.DataFrame(rows, columns=list(names))
-        numbers = numeric_columns(self.targets, long=long)
+        numbers = numeric_columns(self.targets, members=self.members, long=long)
         for name, numeric in zip(names[len(table.columns) :], numbers, strict=True):
             if numeric:
                 frame[name] = pd.to_numeric(frame[name]).astype(np.float64)
@@ -318,7 +327,7 @@ class Model:
         window: int | None = None,
         workers: int = 1,
     ) -> Generator[Outcome, None, None]:
-        """Outcome of every record of a table, read in windows: scaled values or probabilities.
+        """Outcome of every record of a table, read in windows: what `Targets.decode` reads, or labels' probabilities.
 
         `window` and `workers` are those of `gia_science.prediction.outcomes.outcomes`.
         """

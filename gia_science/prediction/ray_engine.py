@@ -262,7 +262,7 @@ class _Worker:
 
     def _rows(self, table: Table) -> Iterator[tuple[Record, tuple[str, ...]]]:
         """Each record of a window, and its cells of `prediction_columns`."""
-        cells = prediction_cells(self._model.targets, long=self._long)
+        cells = prediction_cells(self._model.targets, members=self._model.members, long=self._long)
         for outcome in self._model.outcomes(table, input=self._input, long=self._long, window=self._window):
             yield outcome.record, cells(outcome)
 
@@ -278,10 +278,12 @@ class _TableWorker(_Worker):
             for line, cells in enumerate(zip(*texts, strict=True), start=1)
         ]
         table = Table(name_columns(header, source="<dataset>"), records, "<dataset>", "memory", header)
-        targets = self._model.targets
-        names = output_columns(header, prediction_columns(targets, long=self._long))[len(header) :]
+        targets, members = self._model.targets, self._model.members
+        names = output_columns(header, prediction_columns(targets, members=members, long=self._long))[
+            len(header) :
+        ]
         columns = zip(*(cells for _, cells in self._rows(table)), strict=True)
-        numeric = numeric_columns(targets, long=self._long)
+        numeric = numeric_columns(targets, members=members, long=self._long)
         for name, column, is_number in zip(names, columns, numeric, strict=True):
             values = [float(cell) if cell else None for cell in column] if is_number else column
             kind = arrow.float64() if is_number else arrow.string()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gia_science.data.duplicates import describe_spread
+from gia_science.data.forms import PLAIN, describe_form
 from gia_science.data.splits.base import Split
 from gia_science.data.targets import Targets
 from gia_science.errors import counted
@@ -15,7 +16,7 @@ from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.policies import describe_options
 from gia_science.training.notices import what_is_used
 from gia_science.training.prepare import Prepared
-from gia_science.training.recipe import BackboneRecipe, PretrainRecipe
+from gia_science.training.recipe import BackboneRecipe, PretrainRecipe, Recipe
 
 
 def model_card(
@@ -41,6 +42,7 @@ def model_card(
         _options(prepared),
         "## Network",
         _network(recipe.network, parameters, recipe.seed),
+        *_learnt(targets, recipe),
         _start(prepared),
         "## Limits",
         "Predictions are interpolations of the training rows. The scores hold for rows like the test rows: inputs that "
@@ -173,6 +175,31 @@ def _network(network: BackboneRecipe, parameters: int, seed: int) -> str:
         f"{network.layers} layers of {network.attention.kind} attention, width {network.width}, "
         f"{parameters:,} parameters, seed {seed}. `recipe.yaml` reproduces the run."
     )
+
+
+def _learnt(targets: Targets, recipe: Recipe) -> list[str]:
+    """What is learnt of each target and how labels are chosen, where that is not the plain way."""
+    lines = [
+        f"- {name}: {describe_form(form)} (`target.form`)"
+        for name, form in zip(targets.names, targets.forms, strict=False)
+        if form != PLAIN
+    ]
+    if targets.gates and targets.zeros == "median":
+        lines.append("- what is 0 with a probability above a half is predicted as 0")
+    elif targets.gates:
+        lines.append(
+            "- predicted is the value times the probability that it is not 0; `target.loss: absolute` gives zeros"
+        )
+    if targets.kind == "regression" and recipe.target.loss != "smooth":
+        levels = f" ({', '.join(f'{level:g}' for level in targets.quantiles)})" if targets.quantiles else ""
+        lines.append(f"- loss: {recipe.target.loss}{levels} (`target.loss`)")
+    if targets.priors:
+        shares = ", ".join(f"{share:.3g}" for share in targets.priors)
+        lines.append(
+            f"- labels are chosen for balanced accuracy, by the shares of the classes in training: {shares} "
+            "(`target.decision: balanced`); probabilities are as they are"
+        )
+    return lines
 
 
 def _start(prepared: Prepared) -> str:

@@ -70,6 +70,10 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         blocks=blocks,
         kind=targets.kind,
         outputs=targets.outputs,
+        loss=prepared.recipe.target.loss if targets.kind == "regression" else "smooth",
+        quantiles=targets.quantiles,
+        gates=targets.gates,
+        zeros=targets.scaled_zeros,
         attention=attention,
         **shared,
     )

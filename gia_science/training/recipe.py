@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, field_validator, model_validator
 
 from gia_science.attention import AttentionConfig
+from gia_science.data.forms import FormChoice
 from gia_science.data.rows import MAX_LENGTH
 from gia_science.data.source import DataSource
 from gia_science.data.splits.recipe import SplitRecipe
@@ -18,9 +19,12 @@ from gia_science.errors import RecipeError, Where
 from gia_science.evaluation.baselines import DEFAULT as DEFAULT_BASELINES
 from gia_science.evaluation.baselines import NAMES as BASELINE_NAMES
 from gia_science.evaluation.baselines import check_names
-from gia_science.model.config import Objective, Pooling
+from gia_science.model.config import Loss, Objective, Pooling
 from gia_science.settings import Strict, validate
 
+Decision = Literal["likeliest", "balanced"]
+QUANTILES = (0.1, 0.5, 0.9)
+"""Levels of the quantile loss where a recipe names none."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
@@ -36,6 +40,32 @@ class TargetRecipe(Strict):
         description="Class labels in order; of two, the second is the positive class. Default: found.",
     )
     units: tuple[str, ...] = Field(default=(), description="Units of the targets, for reports.")
+    form: FormChoice = Field(
+        default="auto",
+        description="What is learnt of numbers: plain, zero_inflated, log or box_cox; auto chooses by training rows.",
+    )
+    loss: Loss = Field(
+        default="smooth", description="Loss of numbers: smooth, absolute, squared or quantile."
+    )
+    quantiles: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
+        default=(), description="Levels of loss: quantile, 0.5 among them; 0.1, 0.5 and 0.9 where not given."
+    )
+    decision: Decision = Field(
+        default="likeliest",
+        description="Which class is the label: the likeliest, or balanced for the best balanced accuracy.",
+    )
+
+    @model_validator(mode="after")
+    def _levels(self) -> Self:
+        if self.quantiles and self.loss != "quantile":
+            raise ValueError("quantiles go with loss: quantile")
+        if self.quantiles and (
+            0.5 not in self.quantiles or list(self.quantiles) != sorted(set(self.quantiles))
+        ):
+            raise ValueError("quantiles must rise, with 0.5 among them")
+        if self.loss == "quantile" and self.form == "zero_inflated":
+            raise ValueError("loss: quantile does not go with form: zero_inflated")
+        return self
 
     @model_validator(mode="after")
     def _as_many_units(self) -> Self:
@@ -85,6 +115,17 @@ class NetworkRecipe(BackboneRecipe):
     )
     descriptor_dropout: float = Field(
         default=0.2, ge=0, lt=1, description="Chance that a descriptor is hidden."
+    )
+    stochastic_depth: float = Field(
+        default=0.0, ge=0, lt=1, description="Chance that a row skips the last layer's branches in training."
+    )
+    jitter: float = Field(
+        default=0.0, ge=0, description="Relative noise of the fractions of elements in training."
+    )
+    mixup: float = Field(
+        default=0.0,
+        ge=0,
+        description="Mix rows in training, by a beta law with both parameters so; 0 for none.",
     )
     single_tokens: int = Field(
         default=16, ge=0, description="Largest descriptor block with one token per descriptor."

@@ -35,10 +35,14 @@ def report_picture(
     The last of the baselines is drawn beside, except for a constant.
     """
     drawn = next((baseline for baseline in reversed(baselines) if baseline.name != "constant"), None)
+    shown = prediction[:, 0]
+    if evaluation.kind == "multiclass":
+        # The figure takes the largest.
+        shown = prediction / np.array(targets.priors) if targets.priors else prediction
     return report_figure(
         evaluation.kind,
         truth[:, 0],
-        prediction if evaluation.kind == "multiclass" else prediction[:, 0],
+        shown,
         baseline=None if drawn is None else drawn.values[:, 0],
         baseline_name="" if drawn is None else plain_name(drawn.name),
         target=targets.names[0],
@@ -76,7 +80,9 @@ def _measured(targets: Targets, value: float) -> str:
 def _predicted(targets: Targets, values: FloatArray, index: int) -> str:
     """A value, the probability of the positive class, or the likeliest class."""
     return (
-        targets.labels[int(values.argmax())] if targets.kind == "multiclass" else number_text(values[index])
+        targets.labels[int(targets.label(values))]
+        if targets.kind == "multiclass"
+        else number_text(values[index])
     )
 
 

@@ -307,7 +307,7 @@ def test_a_reader_that_leaves_early_is_no_error(write, molecules, tmp_path) -> N
     write("smiles\n" + "CCO\n" * 20_000)
     process = start("predict", molecules, tmp_path / "in.csv", stderr=subprocess.PIPE)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"smiles,pIC50_pred,status,reason\n"
+    assert process.stdout.readline() == b"smiles,pIC50_pred,pIC50_std,status,reason\n"
     process.stdout.close()
     assert process.stderr is not None
     with process.stderr as stream:

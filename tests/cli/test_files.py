@@ -38,7 +38,7 @@ def test_tables_as_programs_write_them(gia, write, molecules, content, header) -
     done = gia("predict", molecules, write(content))
     assert done.code == 0, done.err
     head, row = done.out.splitlines()
-    assert head == f"{header},pIC50_pred,status,reason"
+    assert head == f"{header},pIC50_pred,pIC50_std,status,reason"
     assert row.startswith("CCO,1,")
     assert row.endswith(",ok,")
 
@@ -131,7 +131,7 @@ def test_without_a_header_columns_have_numbers(gia, write, fit, tiny) -> None:
     assert "input: column 'column_1', read as smiles (atoms)" in done.told
     out = gia("predict", "new", write("CCO,x\nCC,y\n"), "--no-header")
     assert out.code == 0
-    assert list(out.rows[0]) == ["column_1", "column_2", "column_2_pred", "status", "reason"]
+    assert list(out.rows[0]) == ["column_1", "column_2", "column_2_pred", "column_2_std", "status", "reason"]
     assert [row["column_1"] for row in out.rows] == ["CCO", "CC"]
     assert gia("predict", "new", write("smiles\nCC\n")).code == 0
     assert gia("evaluate", "new", "rows.csv", "--no-header").code == 0
@@ -160,7 +160,7 @@ def test_a_header_alone_gives_a_header_alone(gia, write, molecules) -> None:
     done = gia("predict", molecules, write("id,smiles\n"))
     assert (done.code, done.out, done.told) == (
         0,
-        "id,smiles,pIC50_pred,status,reason\n",
+        "id,smiles,pIC50_pred,pIC50_std,status,reason\n",
         ["0 rows predicted"],
     )
     embedded = gia("embed", molecules, "in.csv")

@@ -28,7 +28,7 @@ def test_molecules_of_an_sdf_file_are_predicted_beside_their_fields(gia, write, 
     assert done.code == 1
     assert "1 of 3 rows not predicted: line 19: RDKit cannot read the molecule: Explicit valence" in done.err
     again = gia("predict", molecules, "out.csv")
-    assert list(again.rows[0])[:7] == ["smiles", "name", "batch", "note", "pIC50_pred", "status", "reason"]
+    assert list(again.rows[0])[:7] == ["smiles", "name", "batch", "note", "pIC50_pred", "pIC50_std", "status"]
     assert [(row["smiles"], row["name"], row["batch"], row["status"]) for row in again.rows] == [
         ("CCO", "a", "007", "ok"),
         ("", "b", "008", "error"),

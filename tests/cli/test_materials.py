@@ -265,5 +265,5 @@ def test_three_rows_are_enough(gia, fit, write) -> None:
 def test_a_target_is_not_needed_to_predict(gia, write, materials) -> None:
     done = gia("predict", materials, write("formula\nFe2O3\n"))
     assert done.code == 0
-    assert list(done.rows[0]) == ["formula", "band_gap_eV_pred", "status", "reason"]
+    assert list(done.rows[0]) == ["formula", "band_gap_eV_pred", "band_gap_eV_std", "status", "reason"]
     assert done.told == ["1 row predicted"]

@@ -80,10 +80,10 @@ def check_rows(domain: str, content: bytes, *, format: str | None) -> list[tuple
 def _predicted(model: Model, table: Table) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
     """Rows and names of columns as ``gia predict`` writes them; a table that could be read is never refused."""
     column = next((name for name in _INPUTS if name in table.columns), table.columns[0])
-    cells = prediction_cells(model.targets)
+    cells = prediction_cells(model.targets, members=model.members)
     outcomes = model.outcomes(table, input=column)
     rows = [(*outcome.record.cells, *cells(outcome)) for outcome in outcomes]
-    return rows, output_columns(table.header, prediction_columns(model.targets))
+    return rows, output_columns(table.header, prediction_columns(model.targets, members=model.members))
 
 
 def _check_message(error: GiaError) -> None:
@@ -129,7 +129,11 @@ def write_predictions(domain: str, path: Path, out: Path) -> list[tuple[str, ...
     """Rows that were written to a file, so that they can be compared with what it holds."""
     model = model_of(domain)
     rows, names = _predicted(model, open_table(path))
-    added = zip(names[-len(prediction_columns(model.targets)) :], numeric_columns(model.targets), strict=True)
+    added = zip(
+        names[-len(prediction_columns(model.targets, members=model.members)) :],
+        numeric_columns(model.targets, members=model.members),
+        strict=True,
+    )
     with TableWriter(out, names, numbers=[name for name, numeric in added if numeric]) as writer:
         for row in rows:
             writer.write_row(row)

@@ -69,3 +69,16 @@ def test_trained_networks_make_an_ensemble_without_a_copy() -> None:
     ensemble = PropertyEnsemble.of(networks)
     assert list(ensemble.members) == networks
     assert not ensemble.training
+
+
+def test_what_an_ensemble_says_of_a_member_is_what_the_member_says_alone() -> None:
+    config, featurizer = parts("regression", outputs=2)
+    config = config.model_copy(update={"gates": (1,), "zeros": (-1.0,)})
+    torch.manual_seed(0)
+    ensemble = PropertyEnsemble(config).eval()
+    batch = collate([featurizer.example(featurizer.read(text)) for text in ("NaCl", "Fe2O3")])
+    each = ensemble.each(batch).unflatten(1, (3, 3))
+    for number, member in enumerate(ensemble.members):
+        values, logits = member(batch)[:, :2], member(batch)[:, 2:]
+        assert torch.equal(each[:, number], torch.cat((values, logits.sigmoid()), dim=1))
+    torch.testing.assert_close(ensemble(batch), each.mean(dim=1))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gia_science.data.forms import TargetForm
 from gia_science.data.record import Record
 from gia_science.data.targets import Targets
 from gia_science.data.writer import output_columns
@@ -135,3 +136,49 @@ def test_a_constant_target_is_written_as_it_was_measured() -> None:
 def test_a_number_that_is_none_is_told() -> None:
     targets = TARGETS["regression"]
     assert cells(targets, [math.nan, math.inf])[:2] == ("nan", "inf")
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "numeric"),
+    [
+        ("regression", "a_pred a_std b_pred b_std", "1 1 1 1"),
+        ("binary", "a_pred a_prob_active a_std", "0 1 1"),
+        ("multiclass", "a_pred a_prob_x a_prob_y a_prob_z a_std", "0 1 1 1 1"),
+        ("per_token", "ss_pred", "0"),
+    ],
+)
+def test_several_members_tell_their_spread(kind: str, columns: str, numeric: str) -> None:
+    assert prediction_columns(TARGETS[kind], members=2) == (*columns.split(), "status", "reason")
+    flags = (*(flag == "1" for flag in numeric.split()), False, False)
+    assert numeric_columns(TARGETS[kind], members=2) == flags
+
+
+def test_the_spread_stands_behind_the_mean_of_the_members() -> None:
+    found = prediction_cells(TARGETS["regression"], members=2)
+    outcome = Outcome(RECORD, np.array([0.0, 1.0, 1.0, 1.0]))
+    assert found(outcome) == ("6", "1.41421", "1", "0", "ok", "")
+    found = prediction_cells(TARGETS["binary"], members=2)
+    assert found(Outcome(RECORD, np.array([0.75, 0.25])))[:3] == ("active", "0.5", "0.353553")
+
+
+def test_quantiles_stand_behind_the_median() -> None:
+    changes = {"quantiles": (0.05, 0.5, 0.975)}
+    targets = TARGETS["regression"].model_copy(update=changes)
+    columns = "a_pred a_q5 a_q97.5 b_pred b_q5 b_q97.5 status reason"
+    assert prediction_columns(targets) == tuple(columns.split())
+    assert numeric_columns(targets) == (*(True,) * 6, False, False)
+    found = prediction_cells(targets)(Outcome(RECORD, np.array([-1.0, 0.0, 1.0, 0.0, 0.5, 1.0])))
+    assert found == ("5", "3", "7", "0.5", "0", "1", "ok", "")
+
+
+def test_hard_labels_follow_the_shares_of_classes_where_they_are_stored() -> None:
+    rare = TARGETS["binary"].model_copy(update={"priors": (0.1,)})
+    assert cells(rare, [0.2])[:2] == ("active", "0.2")
+    several = TARGETS["multiclass"].model_copy(update={"priors": (0.1, 0.8, 0.1)})
+    assert cells(several, [0.3, 0.6, 0.1])[0] == "x"
+
+
+def test_small_transformed_values_keep_their_digits() -> None:
+    form = TargetForm(name="log", power=0, low=-20, high=2)
+    targets = Targets(names=("y",), kind="regression", mean=(-10.0,), scale=(3.0,), forms=(form,))
+    assert float(cells(targets, [-2.0])[0]) == pytest.approx(math.exp(-16), rel=1e-5)

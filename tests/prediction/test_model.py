@@ -248,7 +248,7 @@ def test_windows_are_for_proteins(molecules: Model, make_model) -> None:
 def test_an_input_without_memory_for_it_is_an_error_row(
     molecules: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = PropertyEnsemble.forward
+    whole = PropertyEnsemble.each
 
     def narrow(network: PropertyEnsemble, batch: Batch) -> torch.Tensor:
         if batch.ids.numel() > 20:
@@ -257,7 +257,7 @@ def test_an_input_without_memory_for_it_is_an_error_row(
 
     given = ["C", "C" * 30, "CO", "CCO", "CCCO", "CN", "CCN"]
     expected = molecules.predict(given)
-    monkeypatch.setattr(PropertyEnsemble, "forward", narrow)
+    monkeypatch.setattr(PropertyEnsemble, "each", narrow)
     frame = molecules.predict(given)
     assert frame["status"].tolist() == ["ok", "error", *["ok"] * 5]
     assert frame["reason"][1] == "too long for the memory of this machine: got 30 units"

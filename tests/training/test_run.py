@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from gia_science.errors import RecipeError
-from gia_science.model.heads import SMOOTH
+from gia_science.model.losses import SMOOTH
 from gia_science.training.members import SEEDS_APART
 from gia_science.training.prepare import prepare
 from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe
