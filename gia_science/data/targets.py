@@ -58,6 +58,10 @@ class Targets(Strict):
     priors : tuple of float
         Shares of the classes among the training rows (of each target the positive class), where hard labels are chosen
         for balanced accuracy; empty where the likeliest class is the label.
+    blend : float, default 0
+        Share of a forest in the predictions. Outputs then end with what it predicts, in the units of the targets.
+    blended_with : str
+        What the forest is and how its share was chosen, in words.
     """
 
     names: tuple[str, ...] = Field(min_length=1)
@@ -70,6 +74,8 @@ class Targets(Strict):
     zeros: Literal["median", "mean"] = "median"
     quantiles: tuple[Annotated[FiniteFloat, Field(gt=0, lt=1)], ...] = ()
     priors: tuple[Annotated[FiniteFloat, Field(gt=0, lt=1)], ...] = ()
+    blend: FiniteFloat = Field(default=0.0, ge=0, le=1)
+    blended_with: str = ""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -105,6 +111,8 @@ class Targets(Strict):
             raise ValueError("quantiles must rise, with 0.5 among them")
         if self.priors and (self.kind in ("regression", "per_token") or len(self.priors) != self.outputs):
             raise ValueError("shares of classes need one for each output")
+        if self.blend and (self.kind == "per_token" or self.quantiles):
+            raise ValueError("a forest predicts neither classes of residues nor quantiles")
 
     @property
     def outputs(self) -> int:
@@ -144,20 +152,25 @@ class Targets(Strict):
 
         Parameters
         ----------
-        outputs : (..., M * channels) float64
-            Of the M members of an ensemble, one after another. What is averaged are probabilities, and scaled values
-            before a transform is undone: an average of medians of logarithms, say, and not of the values themselves.
+        outputs : (..., M * channels) or (..., M * channels + outputs) float64
+            Of the M members of an ensemble, one after another; then, of a blend, of its forest. What is averaged are
+            probabilities, and scaled values before a transform is undone: an average of medians of logarithms, say,
+            and not of the values themselves.
 
         Returns
         -------
         (..., outputs) float64
         """
-        return self._restored(self._mean(outputs))
+        restored = self._restored(self._mean(self._networks(outputs)))
+        if not self.blend:
+            return restored
+        blended: FloatArray = (1 - self.blend) * restored + self.blend * outputs[..., -self.outputs :]
+        return blended
 
     def interval(self, outputs: FloatArray) -> FloatArray:
         """Quantiles ``(..., T, Q)`` in the user's units, rising, of outputs as for `decode`."""
         count = len(self.names)
-        mean = self._mean(outputs)
+        mean = self._mean(self._networks(outputs))
         levels = mean.reshape(*mean.shape[:-1], count, len(self.quantiles))
         # Quantiles that are learnt apart from each other may cross.
         rising = np.sort(levels, axis=-1)
@@ -169,15 +182,15 @@ class Targets(Strict):
 
         Parameters
         ----------
-        outputs : (..., M * channels) float64
-            As for `decode`; M is at least 2.
+        outputs : (..., M * channels [+ outputs]) float64
+            As for `decode`; M is at least 2. A forest has no part in the spread.
 
         Returns
         -------
         (..., T) float64
             In the user's units; of the probability of the positive class, or of the label of several classes.
         """
-        members = self._members(outputs)
+        members = self._members(self._networks(outputs))
         if self.kind == "multiclass":
             label = self.label(self.decode(outputs))[..., None]
             members = np.take_along_axis(members, label[..., None, :], axis=-1)
@@ -197,6 +210,10 @@ class Targets(Strict):
             odds = probabilities / np.array(self.priors) if self.priors else probabilities
             return np.asarray(odds.argmax(axis=-1), dtype=np.int64)
         return (probabilities >= (np.array(self.priors) if self.priors else 0.5)).astype(np.int64)
+
+    def _networks(self, outputs: FloatArray) -> FloatArray:
+        """Outputs without those of the forest."""
+        return outputs[..., : -self.outputs] if self.blend else outputs
 
     def _members(self, outputs: FloatArray) -> FloatArray:
         return outputs.reshape(*outputs.shape[:-1], -1, self.channels)

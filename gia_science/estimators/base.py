@@ -185,7 +185,7 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
 
         def computed(table: LoadedTable) -> Iterator[Outcome]:
             columns = Columns.find(table, input=column, numbers=numbers)
-            compute = precise(saved.network, lambda network, batch: network(batch))
+            compute = precise(saved.network, lambda network, batch: network.each(batch))
             return outcomes(
                 table.records, columns=columns, featurizer=saved.featurizer, compute=compute, units=False
             )

@@ -8,6 +8,7 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from gia_science.attention import AttentionConfig
 from gia_science.data.targets import TaskKind
+from gia_science.model.forest import ForestConfig
 from gia_science.settings import Strict
 
 Pooling = Literal["mean", "first", "attention"]
@@ -77,6 +78,7 @@ class NetworkConfig(BackboneConfig):
         default=0.0, ge=0, description="Both parameters of the beta law by which rows are mixed in training."
     )
     members: int = Field(default=1, ge=1, description="Number of networks whose predictions are averaged.")
+    forest: ForestConfig | None = Field(default=None, description="Shape of the forest beside the networks.")
     pooling: Pooling = "mean"
 
     @model_validator(mode="after")

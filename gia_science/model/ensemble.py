@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gia_science.data.batching import Batch
 from gia_science.model.config import NetworkConfig, Pooling
+from gia_science.model.forest import Forest
 from gia_science.model.heads import PropertyNetwork
 
 
@@ -22,22 +23,24 @@ class PropertyEnsemble(nn.Module):
     Parameters
     ----------
     config : NetworkConfig
-        Architecture of each member, and the number of members.
+        Architecture of each member, the number of members, and the shape of the forest beside them, if there is one.
     """
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
         self.members = nn.ModuleList(PropertyNetwork(config) for _ in range(config.members))
+        self.forest = None if config.forest is None else Forest(config.forest)
 
     @classmethod
-    def of(cls, members: Sequence[PropertyNetwork]) -> Self:
-        """An ensemble of trained networks, in evaluation mode."""
-        config = members[0].config
-        assert config.members == len(members)
+    def of(cls, members: Sequence[PropertyNetwork], *, forest: Forest | None = None) -> Self:
+        """An ensemble of trained networks, in evaluation mode; of some members of another ensemble too."""
+        shape = None if forest is None else forest.config
+        config = members[0].config.model_copy(update={"members": len(members), "forest": shape})
         with torch.device("meta"):
             ensemble = cls(config)
         ensemble.members = nn.ModuleList(members)
+        ensemble.forest = forest
         return ensemble.eval()
 
     @property
@@ -50,8 +53,15 @@ class PropertyEnsemble(nn.Module):
         return torch.stack([member.activated(batch) for member in self._networks()]).mean(dim=0)
 
     def each(self, batch: Batch) -> Tensor:
-        """Scaled values or probabilities of the members, one after another: ``(B, members * channels)``."""
-        return torch.cat([member.activated(batch) for member in self._networks()], dim=1)
+        """What `Targets.decode` reads.
+
+        Scaled values or probabilities of the members, one after another; then, of a blend, what the forest predicts, in
+        the units of the targets: ``(B, members * channels)`` or ``(B, members * channels + outputs)``.
+        """
+        found = [member.activated(batch) for member in self._networks()]
+        if self.forest is not None:
+            found.append(self.forest(batch.descriptors))
+        return torch.cat(found, dim=1)
 
     def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
         """Pooled vectors of the members, one after another: ``(B, members * d)``."""

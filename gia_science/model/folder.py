@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from gia_science.data.targets import Targets
-from gia_science.errors import Where
+from gia_science.errors import ModelFolderError, Where
 from gia_science.model import store
 from gia_science.model.config import NetworkConfig
 from gia_science.model.ensemble import PropertyEnsemble
+from gia_science.model.forest import ForestConfig
 from gia_science.model.store import CHECKED, CONFIG, FILES, MODEL, WEIGHTS, SavedNetwork, StoredConfig
 from gia_science.model.weights import read_network
 from gia_science.tokens.featurizer import Featurizer
@@ -92,6 +93,10 @@ def load_model(folder: str | Path) -> SavedModel:
         **store.read_records(folder, MODEL),
     )
     store.check_sums(config, folder)
+    if network.forest is not None and not network.forest.is_sound():
+        raise ModelFolderError(
+            "damaged weights", got="a forest with broken trees", where=Where(file=str(folder / WEIGHTS))
+        )
     return saved
 
 
@@ -109,5 +114,14 @@ def _check_fit(config: FolderConfig, featurizer: Featurizer, *, where: Where) ->
         "quantiles": (network.quantiles, targets.quantiles),
         "gates": (network.gates, targets.gates),
         "zeros": (network.zeros, targets.scaled_zeros),
+        "forest": (_forest_shape(network.forest), _forest_wanted(targets, featurizer)),
     }
     store.require_fit(pairs, where=where)
+
+
+def _forest_shape(forest: ForestConfig | None) -> tuple[int, int] | None:
+    return None if forest is None else (forest.features, forest.outputs)
+
+
+def _forest_wanted(targets: Targets, featurizer: Featurizer) -> tuple[int, int] | None:
+    return (sum(block.size for block in featurizer.blocks), targets.outputs) if targets.blend else None

@@ -21,10 +21,10 @@ from gia_science.data.splits.stored import split_record
 from gia_science.data.splits.strata import class_strata
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError
-from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
 from gia_science.model.pretrained import SavedPretrained
 from gia_science.tokens.tokenizer import DomainTokenizer
+from gia_science.training.blend import blended
 from gia_science.training.card import unscored_card
 from gia_science.training.encode import encode
 from gia_science.training.members import fit_members
@@ -151,16 +151,17 @@ def fit_arrays(
     encoded = encode(prepared, featurizer=None if start is None else start.featurizer)
     trained = None if start is None else start.network
     members = fit_members(prepared, encoded, start=trained, progress=progress)
+    network, targets = blended(prepared, encoded, members)
     parameters = sum(member.parameters for member in members)
     return SavedModel(
-        network=PropertyEnsemble.of([member.network for member in members]),
-        targets=encoded.targets,
+        network=network,
+        targets=targets,
         featurizer=encoded.featurizer,
         data=recipe.data,
         recipe=recipe.to_yaml(),
         split=split_record(rows, split),
         metrics={"parameters": parameters, "members": [member.to_json() for member in members]},
-        card=unscored_card(prepared, targets=encoded.targets, parameters=parameters),
+        card=unscored_card(prepared, targets=targets, parameters=parameters),
     )
 
 

@@ -43,6 +43,7 @@ def model_card(
         "## Network",
         _network(recipe.network, parameters, recipe.seed),
         *_learnt(targets, recipe),
+        *_blend(targets),
         _start(prepared),
         "## Limits",
         "Predictions are interpolations of the training rows. The scores hold for rows like the test rows: inputs that "
@@ -68,6 +69,7 @@ def unscored_card(prepared: Prepared, *, targets: Targets, parameters: int) -> s
         "## Network",
         f"{network.layers} layers of {network.attention.kind} attention, width {network.width}, "
         f"{parameters:,} parameters, seed {recipe.seed}.",
+        *_blend(targets),
         _start(prepared),
         "## Limits",
         "Predictions are interpolations of the training rows: inputs that resemble nothing in the training data can be "
@@ -138,6 +140,10 @@ def _what(prepared: Prepared, targets: Targets) -> str:
     )
     labels = f", labels {', '.join(targets.labels)}" if targets.labels else ""
     return f"Predicts {names} ({targets.kind}{labels}) from {prepared.recipe.data.domain} input. Made by gia-science."
+
+
+def _blend(targets: Targets) -> list[str]:
+    return [f"- blended with a forest: {targets.blended_with}"] if targets.blend else []
 
 
 def _data(prepared: Prepared) -> str:

@@ -59,6 +59,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
             "attention",
             "known_edges",
             "rotate",
+            "blend",
         }
     )
     return NetworkConfig(

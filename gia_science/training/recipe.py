@@ -102,6 +102,11 @@ class NetworkRecipe(BackboneRecipe):
         description="With several members and test rows: give each member another tenth of the training and "
         "validation rows to be stopped by, so that together they learn from all of them.",
     )
+    blend: bool = Field(
+        default=False,
+        description="Blend the networks with a forest on the same descriptors; its share is chosen by rows that "
+        "neither has seen, and told.",
+    )
     known_edges: bool = Field(
         default=False,
         description="Learn a bias of attention for each kind of known edge: bonds, neighbours in a sequence.",

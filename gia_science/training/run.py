@@ -29,6 +29,7 @@ from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.prediction.model import Model
 from gia_science.prediction.reference import NO_RESIDUES, baseline_predictions, measured_rows
 from gia_science.tokens.featurizer import Example
+from gia_science.training.blend import blended
 from gia_science.training.card import model_card
 from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
 from gia_science.training.encode import encode
@@ -91,10 +92,10 @@ def run(
     rows, split = prepared.rows, prepared.split
     leaks = _leaks(prepared)
     encoded = encode(prepared)
-    examples, targets = encoded.examples, encoded.targets
+    examples = encoded.examples
     members = fit_members(prepared, encoded, devices=devices, progress=progress, jobs=jobs)
     first_goes_on(devices)
-    network = PropertyEnsemble.of([member.network for member in members])
+    network, targets = blended(prepared, encoded, members, jobs=jobs)
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
     evaluated = [rows[i] for i in chosen]
     truth, prediction, keys = _predict(network, targets, evaluated, [examples[i] for i in chosen])
