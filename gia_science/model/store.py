@@ -19,8 +19,8 @@ from gia_science.data.source import DataSource
 from gia_science.errors import DefinitionError, ModelFolderError, Where
 from gia_science.model.files import checksum, read_bytes, read_json, read_text, write_json
 from gia_science.settings import Strict, validate
-from gia_science.tokens.featurizer import Featurizer
-from gia_science.tokens.vocabulary import Vocabulary
+from gia_science.tokens.base_vocabulary import parse_vocabulary
+from gia_science.tokens.featurizer import Featurizer, longest_of
 
 FORMAT = 1
 """Version of the folder's layout. A folder with a higher one was made by a newer release and is refused."""
@@ -260,9 +260,10 @@ def read_featurizer(folder: Path) -> Featurizer:
     name = "tokenizer.json"
     try:
         read_json(folder / name)  # what is no JSON at all is told like that of other files
-        vocabulary = Vocabulary.parse(read_text(folder / name))
+        stored = read_json(folder / "featurizer.json")
+        vocabulary = parse_vocabulary(read_text(folder / name), most_tokens=longest_of(stored))
         name = "featurizer.json"
-        return Featurizer.from_json(read_json(folder / name), vocabulary=vocabulary)
+        return Featurizer.from_json(stored, vocabulary=vocabulary)
     except DefinitionError as error:
         raise ModelFolderError(
             error.what,
