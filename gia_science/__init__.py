@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gia_science.model.backbone import GIATransformer
     from gia_science.prediction.api import load
     from gia_science.prediction.model import Model
-    from gia_science.training.api import pretrain, train
+    from gia_science.training.api import finetune, pretrain, train
 
 _HOMES = {
     "GIATransformer": "gia_science.model.backbone",
@@ -29,6 +29,7 @@ _HOMES = {
     "PNAAttention": "gia_science.attention",
     "ValidationReport": "gia_science.evaluation.validation",
     "compare": "gia_science.evaluation.compare",
+    "finetune": "gia_science.training.api",
     "load": "gia_science.prediction.api",
     "pretrain": "gia_science.training.api",
     "repeat_scores": "gia_science.evaluation.repeats",
@@ -43,6 +44,7 @@ __all__ = [
     "PNAAttention",
     "ValidationReport",
     "compare",
+    "finetune",
     "load",
     "pretrain",
     "repeat_scores",

@@ -131,12 +131,20 @@ class ModelFolderError(GiaError):
     """A model folder is missing, damaged, foreign or too new."""
 
 
+class AdapterError(GiaError):
+    """An adapter does not fit its model, or its folder is missing, damaged, foreign or too new."""
+
+
 class TrainingError(GiaError):
     """Training cannot start or cannot go on."""
 
 
 class EvaluationError(GiaError):
     """A metric or an evaluation cannot be computed from what was given."""
+
+
+class BaseModelError(GiaError):
+    """A pretrained model from elsewhere is missing, damaged, of another kind, or not the one that it should be."""
 
 
 class EngineError(GiaError):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gia_science.data.batching import Batch
+from gia_science.model.backbone import GIATransformer
 from gia_science.model.config import NetworkConfig, Pooling
 from gia_science.model.heads import PropertyNetwork, activate
 
@@ -23,22 +24,22 @@ class PropertyEnsemble(nn.Module):
     ----------
     config : NetworkConfig
         Architecture of each member, and the number of members.
+    members : sequence of PropertyNetwork, optional
+        By default they are made, with random weights; those that are built on a model from elsewhere must be given.
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, *, members: Sequence[PropertyNetwork] | None = None) -> None:
         super().__init__()
         self.config = config
-        self.members = nn.ModuleList(PropertyNetwork(config) for _ in range(config.members))
+        if members is None:
+            members = [PropertyNetwork(config) for _ in range(config.members)]
+        assert len(members) == config.members
+        self.members = nn.ModuleList(members)
 
     @classmethod
     def of(cls, members: Sequence[PropertyNetwork]) -> Self:
         """An ensemble of trained networks, in evaluation mode."""
-        config = members[0].config
-        assert config.members == len(members)
-        with torch.device("meta"):
-            ensemble = cls(config)
-        ensemble.members = nn.ModuleList(members)
-        return ensemble.eval()
+        return cls(members[0].config, members=members).eval()
 
     @property
     def width(self) -> int:
@@ -62,7 +63,11 @@ class PropertyEnsemble(nn.Module):
 
     def adjacencies(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Graphs of the members ``(B, members, L, H, N, N)``, and the mask of the tokens ``(B, N)``."""
-        found = [member.backbone.adjacencies(batch) for member in self._networks()]
+        backbones = [member.backbone for member in self._networks()]
+        found = [
+            backbone.adjacencies(batch) for backbone in backbones if isinstance(backbone, GIATransformer)
+        ]
+        assert len(found) == len(backbones), "the graphs of models from elsewhere are not shown"
         return torch.stack([adjacency for adjacency, _ in found], dim=1), found[0][1]
 
     def _networks(self) -> list[PropertyNetwork]:

@@ -66,12 +66,12 @@ def _from_lines(folder: Path) -> Tokenizer:
     lines = _text(folder / "vocab.txt").splitlines()
     vocabulary = {token: index for index, token in enumerate(lines)}
     if "[CLS]" in vocabulary and "[UNK]" in vocabulary:
-        tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
+        tokenizer = Tokenizer(WordPiece(vocabulary, unk_token=_BERT[1]))
         tokenizer.normalizer = BertNormalizer(lowercase=_lowers(folder, lines))
         tokenizer.pre_tokenizer = BertPreTokenizer()
         return _closed(tokenizer, vocabulary, special=_BERT, opening="[CLS]", closing="[SEP]")
     if "<cls>" in vocabulary and "<unk>" in vocabulary:
-        tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="<unk>"))
+        tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=_ESM[3]))
         tokenizer.pre_tokenizer = Split(Regex("."), "isolated")
         return _closed(tokenizer, vocabulary, special=_ESM, opening="<cls>", closing="<eos>")
     raise DefinitionError(
@@ -92,8 +92,12 @@ def _from_merges(folder: Path) -> Tokenizer:
     vocabulary = _object(folder / "vocab.json")
     lines = _text(folder / "merges.txt").splitlines()
     merges = [tuple(line.split()) for line in lines if line.strip() and not line.startswith("#version")]
-    if not all(isinstance(index, int) for index in vocabulary.values()) or {2} < {len(pair) for pair in merges}:
-        raise DefinitionError("vocab.json and merges.txt are not those of a byte-level vocabulary", where=where)
+    if not all(isinstance(index, int) for index in vocabulary.values()) or {2} < {
+        len(pair) for pair in merges
+    }:
+        raise DefinitionError(
+            "vocab.json and merges.txt are not those of a byte-level vocabulary", where=where
+        )
     unknown = "<unk>" if "<unk>" in vocabulary else None
     tokenizer = Tokenizer(BPE(vocabulary, merges, unk_token=unknown))
     tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)

@@ -129,7 +129,9 @@ class BaseTokenizer:
         spans = np.asarray(encoding.offsets, dtype=np.int64).reshape(-1, 2)
         first = np.searchsorted(starts, spans[:, 0])
         opened = starts[np.minimum(first, len(starts) - 1)]
-        inside = (np.asarray(encoding.special_tokens_mask) == 0) & (first < len(starts)) & (opened < spans[:, 1])
+        inside = (
+            (np.asarray(encoding.special_tokens_mask) == 0) & (first < len(starts)) & (opened < spans[:, 1])
+        )
         found = np.where(inside, units[np.minimum(first, len(units) - 1)], -1)
         return _stream(np.asarray(encoding.ids, dtype=np.int64), found)
 

@@ -77,7 +77,9 @@ class BaseVocabulary(Vocabulary):
     def special_ids(self) -> tuple[int, ...]:
         """Ids of the tokens that stand for no part of a text, such as ``[CLS]``; not that of the unknown."""
         added = self._engine.get_added_tokens_decoder()
-        return tuple(sorted(index for index, token in added.items() if token.special and index != self.unk_id))
+        return tuple(
+            sorted(index for index, token in added.items() if token.special and index != self.unk_id)
+        )
 
     @cached_property
     def letters(self) -> IntArray | None:
@@ -158,7 +160,8 @@ def _engine(text: str, *, where: Where | None = None) -> Tokenizer:
         ) from error
     try:
         engine = Tokenizer.from_str(text)
-    except Exception as error:  # noqa: BLE001 - the engine, written in Rust, raises nothing narrower
+    # The engine, written in Rust, raises nothing narrower.
+    except Exception as error:
         raise DefinitionError("the vocabulary cannot be read", got=str(error), where=where) from error
     # What is too long is told, never cut or filled up in silence.
     engine.no_truncation()

@@ -19,9 +19,11 @@ from gia_science.data.splits.methods import SplitInput
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError, TableError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
+from gia_science.tokens.base_tokenizer import BaseTokenizer
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
 from gia_science.tokens.domain import make_tokenizer, require_domain
 from gia_science.tokens.tokenizer import DomainTokenizer
+from gia_science.training.base import Base, adopt_base, is_own, longest_input, look_at_base
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
 from gia_science.training.recipe import REGULARISATION, Recipe
@@ -53,6 +55,8 @@ class Prepared:
         Rows that the policy made one with another.
     pretrained : SavedPretrained or None
         The network to start from.
+    base : Base or None
+        The model from elsewhere to adapt.
     """
 
     recipe: Recipe
@@ -64,6 +68,7 @@ class Prepared:
     duplicates: Duplicates
     merged: int = 0
     pretrained: SavedPretrained | None = None
+    base: Base | None = None
 
 
 def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
@@ -85,19 +90,18 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     ModelFolderError
         When that network cannot be read.
     """
-    pretrained = None
-    if recipe.pretrained is not None:
-        pretrained = load_pretrained(recipe.pretrained.folder)
-        recipe = adopt(recipe, pretrained)
+    recipe, pretrained, base = _start(recipe)
     table = open_rows(recipe.data, table)
     _check_columns(recipe, table)
     recipe = _resolve(recipe, table)
+    known = None if pretrained is None else pretrained.featurizer.tokenizer.vocabulary
     tokenizer = make_tokenizer(
-        str(recipe.data.domain),
-        options=recipe.tokens,
-        vocabulary=None if pretrained is None else pretrained.featurizer.tokenizer.vocabulary,
+        str(recipe.data.domain), options=recipe.tokens, vocabulary=known if base is None else base.vocabulary
     )
     targets = _targets(recipe, table)
+    if isinstance(tokenizer, BaseTokenizer):
+        recipe = recipe.updated({"network.max_length": longest_input(recipe, tokenizer)})
+        _check_units(tokenizer, targets)
     recipe = recipe.updated({"target.kind": targets.kind, "target.labels": targets.labels})
     rows, left_out, places = _read(recipe, table, tokenizer=tokenizer, targets=targets)
     tell_missing(rows, targets)
@@ -119,7 +123,30 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
         duplicates=duplicates,
         merged=resolved.merged,
         pretrained=pretrained,
+        base=base,
     )
+
+
+def _start(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None, Base | None]:
+    """What training starts from, and the recipe with what that decides."""
+    backbone = recipe.backbone
+    if backbone is not None:
+        if not is_own(backbone.pretrained):
+            base = look_at_base(backbone.pretrained)
+            return adopt_base(recipe, base), None, base
+        members = {} if "members" in recipe.network.model_fields_set else {"network.members": 1}
+        recipe = recipe.updated({"pretrained.folder": backbone.pretrained, **members})
+    if recipe.pretrained is None:
+        return recipe, None, None
+    pretrained = load_pretrained(recipe.pretrained.folder)
+    return adopt(recipe, pretrained), pretrained, None
+
+
+def _check_units(tokenizer: BaseTokenizer, targets: Targets) -> None:
+    if targets.kind == "per_token" and not tokenizer.token_per_unit:
+        raise RecipeError(
+            "labels of single residues or atoms need a token for each, which this pretrained model has not"
+        )
 
 
 def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
