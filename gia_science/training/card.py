@@ -49,8 +49,7 @@ def model_card(
         _network(recipe.network, parameters, recipe.seed)
         if prepared.base is None
         else _base(prepared, parameters),
-        _start(prepared),
-        _adapter(prepared, trained),
+        _start(prepared) + _adapter(prepared, trained),
         "## Limits",
         "Predictions are interpolations of the training rows. The scores hold for rows like the test rows: inputs that "
         "resemble nothing in the training data can be far off, and the output does not show it.",
