@@ -9,7 +9,16 @@ from typing import Any
 LETTERS = "LAGVSERTIDPKQNFYMHWCXBUZO"
 BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS)
 ESM = ("<cls>", "<pad>", "<eos>", "<unk>", *LETTERS, ".", "-", "<null_1>", "<mask>")
-SPELLINGS = ["CCO", "c1ccccc1", "CC(=O)O", "CCN(CC)CC", "C[C@@H](N)C(=O)O", "ClC1CCCCC1", "O=C=O", "CCCCCCCC"] * 8
+SPELLINGS = [
+    "CCO",
+    "c1ccccc1",
+    "CC(=O)O",
+    "CCN(CC)CC",
+    "C[C@@H](N)C(=O)O",
+    "ClC1CCCCC1",
+    "O=C=O",
+    "CCCCCCCC",
+] * 8
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24}
 
 

@@ -67,6 +67,8 @@ def load_base(files: BaseFiles, *, sha256: str | None = None) -> nn.Module:
                 local_files_only=True,
                 trust_remote_code=False,
                 weights_only=True,
+                # Refused below, with the name of the weight.
+                ignore_mismatched_sizes=True,
                 output_loading_info=True,
                 **_headless(model),
             )

@@ -72,7 +72,9 @@ def test_pieces_of_sequences_are_no_letters() -> None:
     from tokenizers.implementations import ByteLevelBPETokenizer
 
     trained = ByteLevelBPETokenizer()
-    trained.train_from_iterator(["MKTAYIAK"] * 10, vocab_size=300, special_tokens=["<pad>"], show_progress=False)
+    trained.train_from_iterator(
+        ["MKTAYIAK"] * 10, vocab_size=300, special_tokens=["<pad>"], show_progress=False
+    )
     assert BaseVocabulary.of(trained.to_str(), most_tokens=10).letters is None
 
 
@@ -102,7 +104,9 @@ def test_a_damaged_file_is_told_in_one_line(text: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_older_files_are_put_together(make_base: Callable[..., Path], change_json: Callable[..., None]) -> None:
+def test_older_files_are_put_together(
+    make_base: Callable[..., Path], change_json: Callable[..., None]
+) -> None:
     folder = make_base("roberta")
     found = BaseVocabulary.of(tokenizer_json(folder), most_tokens=64)
     pieces = found.pieces("c1ccccc1").tokens

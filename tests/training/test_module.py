@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import cast
-
-import math
 
 import pytest
 import pytorch_lightning as pl
