@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -88,7 +89,8 @@ def _read_on_base(config: NetworkConfig, path: Path) -> PropertyEnsemble:
     members = []
     for _ in range(config.members):
         model = _kept_base(config.base, most=numbers, where=where) if config.base.kept else _base(config.base)
-        if (model.config.num_hidden_layers, model.config.hidden_size) != (config.layers, config.width):
+        sizes: Any = model.config
+        if (sizes.num_hidden_layers, sizes.hidden_size) != (config.layers, config.width):
             raise misfit("another number of layers or width than the base has", where)
         member = PropertyNetwork(config, base=model)
         member.adapt()

@@ -15,8 +15,8 @@ from gia_science.model.config import BaseConfig
 class HuggingFaceBackbone(nn.Module):
     """Batches of token streams to hidden states, by a pretrained model with an adapter.
 
-    While the adapter is trained, the frozen model stays as in prediction, without dropout. That of the adapter acts, and
-    that of a model that is fine-tuned as a whole.
+    While the adapter is trained, the frozen model stays as in prediction, without dropout. That of the adapter acts,
+    and that of a model that is fine-tuned as a whole.
 
     Parameters
     ----------
@@ -69,10 +69,11 @@ class HuggingFaceBackbone(nn.Module):
         mask : (B, N) bool
             True for tokens that stand for a part of the text; false for padding and special tokens.
         """
+        config: Any = self.model.config
         ids = torch.where(batch.mask, batch.ids, self.padding)
-        inner = layer is not None and layer < self.model.config.num_hidden_layers
+        inner = layer is not None and layer < config.num_hidden_layers
         options: dict[str, Any] = {"output_hidden_states": True} if inner else {}
-        if getattr(self.model.config, "use_cache", None) is not None:
+        if getattr(config, "use_cache", None) is not None:
             options["use_cache"] = False
         output = self.model(input_ids=ids, attention_mask=batch.mask.long(), **options)
         hidden: Tensor = output.hidden_states[layer] if inner else output.last_hidden_state

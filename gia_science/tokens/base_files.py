@@ -91,14 +91,15 @@ def _from_merges(folder: Path) -> Tokenizer:
     where = Where(file=str(folder / "vocab.json"))
     vocabulary = _object(folder / "vocab.json")
     lines = _text(folder / "merges.txt").splitlines()
-    merges = [tuple(line.split()) for line in lines if line.strip() and not line.startswith("#version")]
-    if not all(isinstance(index, int) for index in vocabulary.values()) or {2} < {
-        len(pair) for pair in merges
-    }:
+    pairs = [line.split() for line in lines if line.strip() and not line.startswith("#version")]
+    if not all(isinstance(index, int) for index in vocabulary.values()) or any(
+        len(pair) != 2 for pair in pairs
+    ):
         raise DefinitionError(
             "vocab.json and merges.txt are not those of a byte-level vocabulary", where=where
         )
     unknown = "<unk>" if "<unk>" in vocabulary else None
+    merges = [(left, right) for left, right in pairs]
     tokenizer = Tokenizer(BPE(vocabulary, merges, unk_token=unknown))
     tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
     tokenizer.decoder = ByteLevelDecoder()

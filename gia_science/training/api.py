@@ -127,8 +127,8 @@ def finetune(
     data : path or DataFrame, optional
         As in `train`.
     base : path or str
-        Folder of a transformers model, its id on the Hugging Face hub, or a folder that `pretrain` wrote. A folder needs
-        no network.
+        Folder of a transformers model, its id on the Hugging Face hub, or a folder that `pretrain` wrote. A folder
+        needs no network.
     adapter : str or mapping, default "sparse-gin"
         What is trained besides the head: ``"sparse-gin"``, ``"lora"``, ``"bottleneck"``, ``"frozen"`` (nothing) or
         ``"full"`` (everything); or its settings, as ``{"kind": "lora", "rank": 4}``.

@@ -159,7 +159,7 @@ def test_an_id_without_a_network_is_one_line(monkeypatch: pytest.MonkeyPatch, tm
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(BaseModelError, match="hub cannot be reached .* got owner/name") as error:
+    with pytest.raises(BaseModelError, match=r"hub cannot be reached .* got owner/name") as error:
         find_base("owner/name")
     assert "\n" not in str(error.value)
 

@@ -151,8 +151,8 @@ def test_a_wrong_vocabulary_never_trains_silently(make_base: Make) -> None:
 
 def test_lengths_are_those_of_the_model(make_base: Make, tmp_path: Path) -> None:
     base = make_base("roberta", "base")
+    long = pd.DataFrame({"smiles": ["C" * 900, *ALCOHOLS], "y": np.arange(11.0)})
     with pytest.raises(GiaError, match="at most 62"):
-        long = pd.DataFrame({"smiles": ["C" * 900, *ALCOHOLS], "y": np.arange(11.0)})
         tune(long, base)
     esm = make_base("esm", "esm")
     with pytest.raises(RecipeError, match="at most 60"):
