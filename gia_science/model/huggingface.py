@@ -45,6 +45,16 @@ class HuggingFaceBackbone(nn.Module):
         self.frozen_names = frozenset(name for name, tensor in _tensors(self).items() if id(tensor) in theirs)
         self._added = [module for module in self.model.modules() if module not in before]
 
+    def freeze_unused(self) -> None:
+        """Freeze what the states do not depend on, such as heads that a family always has: it gets no gradient."""
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        if not weights:
+            return
+        states = self.model(input_ids=torch.tensor([[1, 2]])).last_hidden_state
+        found = torch.autograd.grad(states.sum(), weights, allow_unused=True)
+        for weight, gradient in zip(weights, found, strict=True):
+            weight.requires_grad_(gradient is not None)
+
     def train(self, mode: bool = True) -> Self:
         """Training mode of what is trained."""
         super().train(mode)

@@ -10,6 +10,7 @@ import numpy as np
 from torch import nn
 
 from gia_science.errors import counted
+from gia_science.model.backbone import GIATransformer
 from gia_science.model.config import BaseConfig, BlockConfig, NetworkConfig
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
@@ -88,6 +89,8 @@ def build_member(
         known = pretrained.network.backbone.state_dict()
         new = [weight for name, weight in network.backbone.named_parameters() if name not in known]
     network.adapt(new=new)
+    if not isinstance(network.backbone, GIATransformer):
+        network.backbone.freeze_unused()
     return network
 
 

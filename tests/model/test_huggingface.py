@@ -118,3 +118,14 @@ def test_only_the_adapter_is_trained_and_only_it_has_dropout(shared_base: Shared
         assert torch.equal(first, second)
     backbone.eval()
     assert not any(module.training for module in backbone.modules())
+
+
+def test_weights_that_the_states_do_not_depend_on_are_not_trained(shared_base: Shared) -> None:
+    """The contact head of ESM gets no gradient, which several devices would wait for."""
+    backbone, (together, *_) = backbone_and_batches(shared_base("esm"), "protein")
+    backbone.adapt(TypeAdapter[AdapterConfig](AdapterConfig).validate_python({"kind": "full"}))
+    backbone.freeze_unused()
+    backbone(together)[0].sum().backward()
+    frozen = {name for name, weight in backbone.named_parameters() if not weight.requires_grad}
+    assert frozen
+    assert frozen == {name for name, weight in backbone.named_parameters() if weight.grad is None}
