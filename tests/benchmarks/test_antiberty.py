@@ -35,7 +35,7 @@ def base() -> Path:
 
 
 def perplexity(folder: Path, residues: str) -> float:
-    """Of each residue hidden alone, by the heads that the checkpoint has."""
+    """Of every third residue, each hidden alone, by the heads that the checkpoint has."""
     from transformers import AutoModelForMaskedLM
 
     looked = look_at_base(str(folder))
@@ -45,7 +45,7 @@ def perplexity(folder: Path, residues: str) -> float:
     with quiet_transformers():
         model = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True, weights_only=True).eval()
     ids = torch.from_numpy(stream.ids)
-    places = torch.from_numpy(np.flatnonzero(stream.units >= 0))
+    places = torch.from_numpy(np.flatnonzero(stream.units >= 0)[::3])
     hidden = ids.repeat(len(places), 1)
     hidden[torch.arange(len(places)), places] = looked.vocabulary.ids["[MASK]"]
     with torch.no_grad():
