@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gia_science.model.backbone import GIATransformer
     from gia_science.prediction.api import load
     from gia_science.prediction.model import Model
-    from gia_science.training.api import pretrain, train
+    from gia_science.training.api import finetune, pretrain, train
 
 _HOMES = {
     "GIATransformer": "gia_science.model.backbone",
@@ -33,6 +33,7 @@ _HOMES = {
     "SequenceRegressor": "gia_science.estimators",
     "ValidationReport": "gia_science.evaluation.validation",
     "compare": "gia_science.evaluation.compare",
+    "finetune": "gia_science.training.api",
     "load": "gia_science.prediction.api",
     "pretrain": "gia_science.training.api",
     "repeat_scores": "gia_science.evaluation.repeats",
@@ -50,6 +51,7 @@ __all__ = [
     "SequenceRegressor",
     "ValidationReport",
     "compare",
+    "finetune",
     "load",
     "pretrain",
     "repeat_scores",

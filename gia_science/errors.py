@@ -143,5 +143,9 @@ class EvaluationError(GiaError):
     """A metric or an evaluation cannot be computed from what was given."""
 
 
+class BaseModelError(GiaError):
+    """A pretrained model from elsewhere is missing, damaged, of another kind, or not the one that it should be."""
+
+
 class EngineError(GiaError):
     """The software that was to distribute the work is missing, or failed."""

@@ -25,6 +25,9 @@ HEAVY = {
     "pyarrow",
     "scipy",
     "ray",
+    "transformers",
+    "peft",
+    "tokenizers",
 }
 
 
@@ -49,6 +52,7 @@ def test_prediction_does_not_load_lightning() -> None:
     assert "torch" in loaded
     assert "pytorch_lightning" not in loaded
     assert "lightning" not in loaded
+    assert not {"transformers", "peft", "tokenizers"} & loaded
 
 
 def test_ray_is_loaded_only_when_it_is_asked_for() -> None:

@@ -18,6 +18,7 @@ from gia_science.cli import (
     datasets,
     embed,
     evaluate,
+    finetune,
     graph,
     merge,
     predict,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command("validate")(validate.validate)
 app.command("train")(train.train)
+app.command("finetune")(finetune.finetune)
 app.command("pretrain")(pretrain.pretrain)
 app.command("predict")(predict.predict)
 app.command("merge")(merge.merge)

@@ -52,6 +52,13 @@ BadRows = Annotated[
     str | None,
     typer.Option(help="stop (default): list rows that cannot be used and stop. drop: list and go on."),
 ]
+DuplicatePolicy = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows of one input: keep (default), mean, median or first make them one row; drop leaves out inputs "
+        "whose targets differ; error stops at them."
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the run.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Any setting of the recipe: training.epochs=30.")

@@ -14,6 +14,7 @@ from gia_science.cli.options import (
     Device,
     DevicesPerNode,
     Domain,
+    DuplicatePolicy,
     Fold,
     Format,
     Input,
@@ -49,13 +50,7 @@ def train(
     split: SplitMethod = None,
     fold: Fold = None,
     bad_rows: BadRows = None,
-    duplicates: Annotated[
-        str | None,
-        typer.Option(
-            help="Rows of one input: keep (default), mean, median or first make them one row; drop leaves out inputs "
-            "whose targets differ; error stops at them."
-        ),
-    ] = None,
+    duplicates: DuplicatePolicy = None,
     format: Format = None,
     header: RecipeHeader = None,
     seed: Seed = None,
@@ -76,13 +71,6 @@ def train(
 
     gia train --set data.dataset=esol -t log_solubility
     """
-    from gia_science.cli.output import check_device, print_evaluation, use_threads
-    from gia_science.cli.settings import read_settings, split_settings
-    from gia_science.model.folder import check_free
-    from gia_science.training.api import start_recipe
-    from gia_science.training.devices import check_rereadable, choose_devices
-    from gia_science.training.run import run
-
     given: dict[str, Any] = {
         "data.file": data,
         "data.input": input,
@@ -98,11 +86,56 @@ def train(
         "baselines": asked_baselines(baseline, none=no_baseline),
         "seed": seed,
     }
+    train_and_tell(
+        given,
+        task=task,
+        split=split,
+        fold=fold,
+        setting=setting,
+        out=out,
+        overwrite=overwrite,
+        device=device,
+        devices=devices,
+        nodes=nodes,
+        threads=threads,
+    )
+
+
+def train_and_tell(
+    given: Mapping[str, Any],
+    *,
+    task: str | None,
+    split: str | None,
+    fold: int | None,
+    setting: list[str] | None,
+    out: Path,
+    overwrite: bool,
+    device: str,
+    devices: int | None,
+    nodes: int | None,
+    threads: int | None,
+) -> None:
+    """Carry out a recipe with the settings of a command, save the model and print how good it is.
+
+    Parameters
+    ----------
+    given : mapping
+        Settings of a recipe by their dotted names; None where the user said nothing.
+    task, split, fold, setting, out, overwrite, device, devices, nodes, threads
+        As the options of ``gia train``.
+    """
+    from gia_science.cli.output import check_device, print_evaluation, use_threads
+    from gia_science.cli.settings import read_settings, split_settings
+    from gia_science.model.folder import check_free
+    from gia_science.training.api import start_recipe
+    from gia_science.training.devices import check_rereadable, choose_devices
+    from gia_science.training.run import run
+
     changes = {key: value for key, value in given.items() if value is not None}
     changes |= split_settings(split, fold) | read_settings(setting or [])
     check_device(device)
     chosen = choose_devices(device, devices=devices, nodes=nodes)
-    check_rereadable(data, chosen)
+    check_rereadable(given["data.file"], chosen)
     _check_asked(task, changes)
     recipe = start_recipe(task, changes=changes)
     check_free(out, overwrite=overwrite)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, FiniteFloat, model_validator
 
+from gia_science.adapters.config import AdapterConfig
 from gia_science.attention import AttentionConfig
 from gia_science.data.targets import TaskKind
 from gia_science.model.forest import ForestConfig
@@ -61,8 +62,25 @@ class BackboneConfig(Strict):
     )
 
 
+class BaseConfig(Strict):
+    """A pretrained transformers model that stands in the place of `GIATransformer`."""
+
+    source: str = Field(description="Folder, or id on the Hugging Face hub.")
+    sha256: str = Field(description="Hash of its weights.")
+    kept: bool = Field(description="Whether its weights lie in the model folder, or are read from `source`.")
+    architecture: dict[str, Any] = Field(
+        description="Its own config.json, as far as it describes the network."
+    )
+    padding: int = Field(ge=0, description="Id of its padding token.")
+    special: tuple[int, ...] = Field(description="Ids of special tokens, which pooling leaves out.")
+    token_per_unit: bool = Field(description="Whether each residue has a token of its own.")
+
+
 class NetworkConfig(BackboneConfig):
-    """Architecture of a property predictor: the backbone, its head and the number of members."""
+    """Architecture of a property predictor: the backbone, its head and the number of members.
+
+    With `base`, what describes the backbone of this package holds the sizes of the base, and is not used otherwise.
+    """
 
     kind: TaskKind = Field(description="What the head predicts.")
     outputs: int = Field(ge=1, description="Number of targets, or of classes.")
@@ -80,6 +98,11 @@ class NetworkConfig(BackboneConfig):
     members: int = Field(default=1, ge=1, description="Number of networks whose predictions are averaged.")
     forest: ForestConfig | None = Field(default=None, description="Shape of the forest beside the networks.")
     pooling: Pooling = "mean"
+    base: BaseConfig | None = Field(default=None, description="Model from elsewhere as the backbone.")
+    adapter: AdapterConfig | None = Field(
+        default=None,
+        description="How the backbone is adapted; none where all of it is trained from the start.",
+    )
 
     @model_validator(mode="after")
     def _whole_head(self) -> Self:

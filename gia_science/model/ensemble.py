@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gia_science.data.batching import Batch
+from gia_science.model.backbone import GIATransformer
 from gia_science.model.config import NetworkConfig, Pooling
 from gia_science.model.forest import Forest
 from gia_science.model.heads import PropertyNetwork
@@ -24,12 +25,17 @@ class PropertyEnsemble(nn.Module):
     ----------
     config : NetworkConfig
         Architecture of each member, the number of members, and the shape of the forest beside them, if there is one.
+    members : sequence of PropertyNetwork, optional
+        By default they are made, with random weights; those that are built on a model from elsewhere must be given.
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, *, members: Sequence[PropertyNetwork] | None = None) -> None:
         super().__init__()
         self.config = config
-        self.members = nn.ModuleList(PropertyNetwork(config) for _ in range(config.members))
+        if members is None:
+            members = [PropertyNetwork(config) for _ in range(config.members)]
+        assert len(members) == config.members
+        self.members = nn.ModuleList(members)
         self.forest = None if config.forest is None else Forest(config.forest)
 
     @classmethod
@@ -37,9 +43,7 @@ class PropertyEnsemble(nn.Module):
         """An ensemble of trained networks, in evaluation mode; of some members of another ensemble too."""
         shape = None if forest is None else forest.config
         config = members[0].config.model_copy(update={"members": len(members), "forest": shape})
-        with torch.device("meta"):
-            ensemble = cls(config)
-        ensemble.members = nn.ModuleList(members)
+        ensemble = cls(config, members=members)
         ensemble.forest = forest
         return ensemble.eval()
 
@@ -75,7 +79,11 @@ class PropertyEnsemble(nn.Module):
 
     def adjacencies(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Graphs of the members ``(B, members, L, H, N, N)``, and the mask of the tokens ``(B, N)``."""
-        found = [member.backbone.adjacencies(batch) for member in self._networks()]
+        backbones = [member.backbone for member in self._networks()]
+        found = [
+            backbone.adjacencies(batch) for backbone in backbones if isinstance(backbone, GIATransformer)
+        ]
+        assert len(found) == len(backbones), "the graphs of models from elsewhere are not shown"
         return torch.stack([adjacency for adjacency, _ in found], dim=1), found[0][1]
 
     def _networks(self) -> list[PropertyNetwork]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from gia_science.data.targets import Targets
 from gia_science.errors import ModelFolderError, Where
 from gia_science.model import store
+from gia_science.model.adapted import read_ensemble, stored_tensors
 from gia_science.model.config import NetworkConfig
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.forest import ForestConfig
 from gia_science.model.store import CHECKED, CONFIG, FILES, MODEL, WEIGHTS, SavedNetwork, StoredConfig
-from gia_science.model.weights import read_network
+from gia_science.tokens.base_vocabulary import BaseVocabulary
 from gia_science.tokens.featurizer import Featurizer
 
 __all__ = ["ATTACHMENTS", "CHECKED", "FILES", "SavedModel", "check_free", "load_model", "save_model"]
@@ -61,7 +62,8 @@ def save_model(model: SavedModel, folder: str | Path, *, overwrite: bool = False
         When the folder exists and may not be replaced, or cannot be written.
     """
     config = partial(FolderConfig, network=model.network.config, targets=model.targets)
-    return store.write_folder(model, folder, MODEL, config=config, overwrite=overwrite)
+    tensors = stored_tensors(model.network)
+    return store.write_folder(model, folder, MODEL, config=config, overwrite=overwrite, tensors=tensors)
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
@@ -69,22 +71,28 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     store.check_free(folder, MODEL, overwrite=overwrite)
 
 
-def load_model(folder: str | Path) -> SavedModel:
+def load_model(folder: str | Path, *, base: str | Path | None = None) -> SavedModel:
     """Read a model folder strictly.
+
+    Parameters
+    ----------
+    folder : path
+    base : path or str, optional
+        Where the pretrained model that it is built on is now, as a folder or an id.
 
     Raises
     ------
     ModelFolderError
         When a file is missing or damaged, a key or tensor is unknown or missing, or the folder was made by a
         newer release.
+    BaseModelError
+        When the model that it is built on is not there, or is another one.
     """
     folder = Path(folder)
     config = store.read_config(folder, MODEL, FolderConfig)
     featurizer = store.read_featurizer(folder)
     _check_fit(config, featurizer, where=Where(file=str(folder / CONFIG)))
-    network = read_network(
-        PropertyEnsemble, config.network, folder / WEIGHTS, backbones=config.network.members
-    )
+    network = read_ensemble(config.network, folder / WEIGHTS, base=None if base is None else str(base))
     saved = SavedModel(
         network=network.eval(),
         targets=config.targets,
@@ -109,6 +117,7 @@ def _check_fit(config: FolderConfig, featurizer: Featurizer, *, where: Where) ->
         "features": (network.features, len(tokenizer.feature_names)),
         "context_buckets": (network.context_buckets, tokenizer.context_buckets),
         "blocks": ([(block.name, block.size) for block in network.blocks], blocks),
+        "base": (network.base is not None, isinstance(tokenizer.vocabulary, BaseVocabulary)),
         "kind": (network.kind, targets.kind),
         "outputs": (network.outputs, targets.outputs),
         "quantiles": (network.quantiles, targets.quantiles),

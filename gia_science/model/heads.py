@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gia_science.adapters import attach
 from gia_science.data.batching import Batch
 from gia_science.data.targets import TaskKind
 from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.model.config import NetworkConfig, Pooling
 from gia_science.model.losses import NumberLoss
 from gia_science.model.mixing import Mixing, draw_mixing
+
+if TYPE_CHECKING:
+    from gia_science.model.huggingface import HuggingFaceBackbone
 
 ROBUST = NumberLoss()
 
@@ -32,22 +39,77 @@ class Head(nn.Module):
         return out
 
 
+class NumberAddition(nn.Module):
+    """What a row's descriptors add to its pooled vector, by a learned projection; it starts with nothing.
+
+    A sum, as the head's first layer is linear: it makes of the sum what it would make of both side by side. A missing
+    descriptor counts as its training mean.
+    """
+
+    def __init__(self, size: int, *, width: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.project = nn.Linear(size, width)
+        nn.init.zeros_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+
+    def forward(self, descriptors: Tensor) -> Tensor:
+        """Descriptors ``(B, D)`` to ``(B, d)``."""
+        out: Tensor = self.project(self.dropout(torch.nan_to_num(descriptors)))
+        return out
+
+
 class PropertyNetwork(nn.Module):
     """Backbone, pooling and head: the whole network of a property predictor.
+
+    Descriptors are tokens of the backbone of this package; beside a model from elsewhere, which has no tokens for them,
+    they join its vectors before the head.
 
     Parameters
     ----------
     config : NetworkConfig
         Architecture.
+    base : torch.nn.Module, optional
+        Model from elsewhere, without heads, where `config` has one.
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, *, base: nn.Module | None = None) -> None:
         super().__init__()
         self.config = config
-        self.backbone = GIATransformer(config)
+        self.backbone: GIATransformer | HuggingFaceBackbone
+        self.numbers: NumberAddition | None = None
+        if config.base is None:
+            self.backbone = GIATransformer(config)
+        else:
+            # transformers is imported only for models that are built on one of its own.
+            from gia_science.model.huggingface import HuggingFaceBackbone
+
+            assert base is not None
+            self.backbone = HuggingFaceBackbone(config.base, model=base)
+            size = sum(block.size for block in config.blocks)
+            if size:
+                self.numbers = NumberAddition(size, width=config.width, dropout=config.descriptor_dropout)
         self.pool = Pool(config.width, kind=config.pooling)
         self.number_loss = NumberLoss.of(config)
         self.head = Head(config.width, outputs=config.channels, dropout=config.dropout)
+
+    def adapt(self, *, new: Sequence[nn.Parameter] = ()) -> None:
+        """Put the adapter of the configuration on the backbone, which is frozen but for it.
+
+        Parameters
+        ----------
+        new : sequence of torch.nn.Parameter
+            Parameters of a backbone of this package that were not pretrained: they are trained too.
+        """
+        adapter = self.config.adapter
+        if adapter is None:
+            return
+        if not isinstance(self.backbone, GIATransformer):
+            self.backbone.adapt(adapter)
+        elif adapter.kind != "full":
+            attach(self.backbone, adapter)
+            for parameter in new:
+                parameter.requires_grad_(True)
 
     def forward(self, batch: Batch) -> Tensor:
         """Outputs ``(B, channels)``, or ``(B, N, channels)`` for per-token tasks: scaled values or logits."""
@@ -73,8 +135,10 @@ class PropertyNetwork(nn.Module):
         hidden, mask = self.backbone(batch)
         if self.config.kind == "per_token":
             read: Tensor = hidden[:, : batch.ids.shape[1]]
+            if self.numbers is not None:
+                read = read + self._numbers(batch).unsqueeze(1)
         else:
-            read = self.pool(hidden, mask)
+            read = self._pooled(batch, hidden, mask)
         out: Tensor = self.head(read if mixing is None else mixing.of(read, read[mixing.partners]))
         return out
 
@@ -91,13 +155,21 @@ class PropertyNetwork(nn.Module):
     def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
         """Pooled vectors ``(B, d)``: by default what the head sees; `layer` as in `GIATransformer.forward`."""
         hidden, mask = self.backbone(batch, layer=layer)
-        pooled: Tensor = self.pool(hidden, mask, kind=pooling)
-        return pooled
+        return self._pooled(batch, hidden, mask, kind=pooling)
 
     def embed_tokens(self, batch: Batch, *, layer: int | None = None) -> Tensor:
         """Hidden states ``(B, N, d)`` of the tokens of the stream, those of descriptors left out."""
         hidden: Tensor = self.backbone(batch, layer=layer)[0]
         return hidden[:, : batch.ids.shape[1]]
+
+    def _pooled(self, batch: Batch, hidden: Tensor, mask: Tensor, *, kind: Pooling | None = None) -> Tensor:
+        pooled: Tensor = self.pool(hidden, mask, kind=kind)
+        return pooled if self.numbers is None else pooled + self._numbers(batch)
+
+    def _numbers(self, batch: Batch) -> Tensor:
+        assert self.numbers is not None
+        out: Tensor = self.numbers(batch.descriptors)
+        return out
 
 
 def task_loss(

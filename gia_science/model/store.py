@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 import safetensors.torch
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 
 from gia_science.data.source import DataSource
 from gia_science.errors import DefinitionError, ModelFolderError, Where
 from gia_science.model.files import checksum, read_bytes, read_json, read_text, write_json
 from gia_science.settings import Strict, validate
-from gia_science.tokens.featurizer import Featurizer
-from gia_science.tokens.vocabulary import Vocabulary
+from gia_science.tokens.base_vocabulary import parse_vocabulary
+from gia_science.tokens.featurizer import Featurizer, longest_of
 
 FORMAT = 1
 """Version of the folder's layout. A folder with a higher one was made by a newer release and is refused."""
@@ -37,7 +37,7 @@ CHECKED = (
 """Files whose checksums are kept in ``config.json``."""
 FILES = (CONFIG, *CHECKED, "README.md")
 """Files that every folder has."""
-_MADE_WITH = ("gia-science", "torch", "rdkit", "pymatgen", "biopython", "numpy")
+_MADE_WITH = ("gia-science", "torch", "transformers", "peft", "rdkit", "pymatgen", "biopython", "numpy")
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,7 @@ def write_folder(
     *,
     config: Callable[..., StoredConfig],
     overwrite: bool,
+    tensors: Mapping[str, Tensor] | None = None,
 ) -> Path:
     """Write a folder. It appears under its name only when it is whole.
 
@@ -130,6 +131,8 @@ def write_folder(
         Makes the contents of ``config.json`` from the fields of `StoredConfig`.
     overwrite : bool
         Replace an existing folder of the kind. Anything else that exists is never replaced.
+    tensors : mapping of str to Tensor, optional
+        The weights that the folder keeps; by default all of the network's.
 
     Raises
     ------
@@ -137,11 +140,12 @@ def write_folder(
         When the folder exists and may not be replaced, or cannot be written.
     """
     check_free(Path(folder), kind, overwrite=overwrite)
+    kept = saved.network.state_dict() if tensors is None else tensors
     final = Path(os.path.realpath(folder))
     unfinished = final.with_name(f".{final.name}-{secrets.token_hex(4)}.part")
     try:
         unfinished.mkdir(parents=True)
-        _write_files(saved, unfinished, kind, config)
+        _write_files(saved, unfinished, kind, config, kept)
         _put_in_place(unfinished, final)
     except OSError as error:
         raise ModelFolderError(
@@ -207,7 +211,11 @@ def _is_of_kind(folder: Path, kind: FolderKind) -> bool:
 
 
 def _write_files(
-    saved: SavedNetwork, folder: Path, kind: FolderKind, config: Callable[..., StoredConfig]
+    saved: SavedNetwork,
+    folder: Path,
+    kind: FolderKind,
+    config: Callable[..., StoredConfig],
+    tensors: Mapping[str, Tensor],
 ) -> None:
     write_json(folder / "featurizer.json", saved.featurizer.to_json())
     (folder / "tokenizer.json").write_text(saved.featurizer.tokenizer.vocabulary.raw, encoding="utf-8")
@@ -218,7 +226,7 @@ def _write_files(
     for name, content in saved.attachments.items():
         assert name in kind.attachments
         (folder / name).write_bytes(content)
-    weights = {name: value.detach().cpu().contiguous() for name, value in saved.network.state_dict().items()}
+    weights = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     # Written as bytes: `save_file` makes files that only their owner can read.
     (folder / WEIGHTS).write_bytes(safetensors.torch.save(weights, metadata={"format": "pt"}))
     stored = config(
@@ -260,9 +268,10 @@ def read_featurizer(folder: Path) -> Featurizer:
     name = "tokenizer.json"
     try:
         read_json(folder / name)  # what is no JSON at all is told like that of other files
-        vocabulary = Vocabulary.parse(read_text(folder / name))
+        stored = read_json(folder / "featurizer.json")
+        vocabulary = parse_vocabulary(read_text(folder / name), most_tokens=longest_of(stored))
         name = "featurizer.json"
-        return Featurizer.from_json(read_json(folder / name), vocabulary=vocabulary)
+        return Featurizer.from_json(stored, vocabulary=vocabulary)
     except DefinitionError as error:
         raise ModelFolderError(
             error.what,

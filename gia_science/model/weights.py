@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,18 +42,31 @@ def read_network(
         When the file is missing or damaged, or a tensor is missing, unknown, or of another shape or type.
     """
     where = Where(file=str(path))
+    found = read_tensors(path)
+    # A network of L layers has more than L tensors, one of width d more than d numbers: no loop runs away.
+    tensors, numbers = len(found), sum(value.numel() for value in found.values())
+    if config.layers * backbones > tensors or config.width > numbers:
+        raise misfit("sizes far beyond the file", where)
+    network = _skeleton(build, config, where=where)
+    require_same(found, network.state_dict(), where=where)
+    network.to_empty(device="cpu").load_state_dict(found)
+    return network
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Tensors of a safetensors file; raises `ModelFolderError` where it is missing or damaged."""
+    where = Where(file=str(path))
     if not path.is_file():
         raise ModelFolderError("the folder is incomplete", got=f"no {path.name}", where=where)
     try:
         found: dict[str, Tensor] = safetensors.torch.load_file(path)
     except (SafetensorError, OSError) as error:
         raise ModelFolderError("damaged weights", got=str(error), where=where) from error
-    # A network of L layers has more than L tensors, one of width d more than d numbers: no loop runs away.
-    tensors, numbers = len(found), sum(value.numel() for value in found.values())
-    if config.layers * backbones > tensors or config.width > numbers:
-        raise _misfit("sizes far beyond the file", where)
-    network = _skeleton(build, config, where=where)
-    wanted = network.state_dict()
+    return found
+
+
+def require_same(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, where: Where) -> None:
+    """Raise `ModelFolderError` unless tensors have the names, shapes and types that a network asks for."""
     problems = [f"{name} is missing" for name in wanted if name not in found]
     problems += [f"{name} is not known" for name in found if name not in wanted]
     problems += [
@@ -63,9 +76,7 @@ def read_network(
     ]
     if problems:
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-        raise _misfit(problems[0] + more, where)
-    network.to_empty(device="cpu").load_state_dict(found)
-    return network
+        raise misfit(problems[0] + more, where)
 
 
 def _skeleton(build: Callable[[ConfigT], NetworkT], config: ConfigT, *, where: Where) -> NetworkT:
@@ -76,10 +87,11 @@ def _skeleton(build: Callable[[ConfigT], NetworkT], config: ConfigT, *, where: W
     except RecipeError as error:
         raise ModelFolderError(error.what, got=error.got, expected=error.expected, where=where) from error
     except (RuntimeError, TypeError, OverflowError) as error:  # sizes beyond what torch can count
-        raise _misfit("sizes far beyond the file", where) from error
+        raise misfit("sizes far beyond the file", where) from error
 
 
-def _misfit(got: str, where: Where) -> ModelFolderError:
+def misfit(got: str, where: Where) -> ModelFolderError:
+    """The error for weights that are not those of the configuration."""
     return ModelFolderError("the weights do not fit config.json", got=got, where=where)
 
 

@@ -25,7 +25,8 @@ class EmbeddingChoice:
     Parameters
     ----------
     pooling : {"model", "mean", "first", "attention"}
-        Mean over all tokens, those of descriptors among them; the first token, ``<cls>``; or the mean by the weights
+        Mean over all tokens, those of descriptors among them (of a pretrained model from elsewhere, without its special
+        tokens); the first token, ``<cls>``; or the mean by the weights
         that a model with attention pooling has learnt. ``"model"`` is the one that the model was trained with.
     layer : int
         0 for the embedded tokens, 1 to L for the states after a layer; -1 for the last. The last has gone through the
@@ -57,6 +58,11 @@ class EmbeddingChoice:
         if self.tokens:
             if self.pooling != "model":
                 raise RecipeError("vectors of single tokens are not pooled", got=f"pooling {self.pooling}")
+            if config.base is not None and not config.base.token_per_unit:
+                raise RecipeError(
+                    "the tokens of the pretrained model are pieces of text, not single residues or atoms",
+                    hint="leave out the vectors of single ones",
+                )
             return
         kind = config.pooling if self.pooling == "model" else self.pooling
         if kind == "attention" and config.pooling != "attention":

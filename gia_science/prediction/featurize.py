@@ -15,10 +15,10 @@ from typing import Self
 
 from gia_science.data.record import Record
 from gia_science.data.rows import BadRow, Columns, Row, read_row
-from gia_science.tokens.featurizer import Example, Featurizer
+from gia_science.tokens.base_vocabulary import parse_vocabulary
+from gia_science.tokens.featurizer import Example, Featurizer, longest_of
 from gia_science.tokens.long import Long
 from gia_science.tokens.stream import IntArray
-from gia_science.tokens.vocabulary import Vocabulary
 
 PIECE = 64
 """Rows that a process is given at a time."""
@@ -246,4 +246,5 @@ def _work(
 @lru_cache(maxsize=1)
 def _featurizer(stored: str, vocabulary: str) -> Featurizer:
     """The featurizer of the parent, made once in each process: RDKit's compiled patterns cannot travel."""
-    return Featurizer.from_json(json.loads(stored), vocabulary=Vocabulary.parse(vocabulary))
+    data = json.loads(stored)
+    return Featurizer.from_json(data, vocabulary=parse_vocabulary(vocabulary, most_tokens=longest_of(data)))

@@ -17,7 +17,7 @@ from gia_science.data.source import resolve_input
 from gia_science.data.table import load_table
 from gia_science.data.targets import Targets
 from gia_science.data.writer import output_columns
-from gia_science.errors import EvaluationError, UnreadableInputError, Where
+from gia_science.errors import EvaluationError, RecipeError, UnreadableInputError, Where
 from gia_science.evaluation.baselines import DEFAULT as DEFAULT_BASELINES
 from gia_science.evaluation.baselines import check_names
 from gia_science.evaluation.report import Evaluation, evaluate_predictions
@@ -51,9 +51,9 @@ class Model:
         self.saved = saved
 
     @classmethod
-    def load(cls, folder: str | Path) -> Model:
-        """Read a model folder; raises `ModelFolderError` when anything in it is not as it should be."""
-        return cls(load_model(folder))
+    def load(cls, folder: str | Path, *, base: str | Path | None = None) -> Model:
+        """Read a model folder; raises as `gia_science.load` when anything in it is not as it should be."""
+        return cls(load_model(folder, base=base))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the model folder; an existing one is replaced only with `overwrite`."""
@@ -226,7 +226,14 @@ class Model:
             When the input cannot be read.
         TableError
             When a column that the model reads is missing.
+        RecipeError
+            For a model that is built on one from elsewhere.
         """
+        if self.saved.network.config.base is not None:
+            raise RecipeError(
+                "the graph of a pretrained model from elsewhere is not shown",
+                hint="gia graph shows that of networks of this package",
+            )
         row = {"input": x} if isinstance(x, str) else x
         record = Record("<row>", 1, None, tuple(map(cell_text, row.values())))
         table = Table(tuple(row), (record,), "<row>", "memory", tuple(row))

@@ -11,6 +11,8 @@ from pydantic import BaseModel
 from gia_science.catalog import suggestion
 from gia_science.errors import DefinitionError, TableError, UnreadableInputError
 from gia_science.settings import validate
+from gia_science.tokens.base_tokenizer import BaseTokenizer
+from gia_science.tokens.base_vocabulary import BaseVocabulary
 from gia_science.tokens.composition import CompositionOptions, CompositionTokenizer
 from gia_science.tokens.protein import ProteinOptions, ProteinTokenizer
 from gia_science.tokens.smiles import SmilesOptions, SmilesTokenizer
@@ -66,11 +68,14 @@ def make_tokenizer(
     options : mapping, optional
         Options of the domain's tokenizer; unknown ones raise `DefinitionError`.
     vocabulary : Vocabulary, optional
-        A stored vocabulary; by default the one that ships with the package.
+        A stored vocabulary; by default the one that ships with the package. That of a pretrained model makes a
+        `BaseTokenizer`.
     """
     require_domain(domain)
     entry = DOMAINS[domain]
     checked = validate(entry.options, options or {}, error=DefinitionError, what=f"the {domain} options")
+    if isinstance(vocabulary, BaseVocabulary):
+        return BaseTokenizer(entry.tokenizer(checked), vocabulary=vocabulary)
     return entry.tokenizer(checked, vocabulary=vocabulary)
 
 

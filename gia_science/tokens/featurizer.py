@@ -12,6 +12,7 @@ from pydantic import Field
 
 from gia_science.errors import DefinitionError
 from gia_science.settings import Strict, validate
+from gia_science.tokens.base_vocabulary import BaseVocabulary
 from gia_science.tokens.descriptors import DescriptorProvider, DescriptorScaling, provider
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.long import Long, cut, part, read_within, windows
@@ -59,6 +60,7 @@ class _Stored(Strict):
     max_length: int = Field(ge=1)
     columns: tuple[str, ...]
     blocks: tuple[_StoredBlock, ...]
+    most_tokens: int | None = Field(default=None, ge=1)
 
 
 @dataclass(frozen=True)
@@ -211,12 +213,15 @@ class Featurizer:
 
     def to_json(self) -> dict[str, Any]:
         """Plain description; the vocabulary is kept in its own file."""
+        vocabulary = self.tokenizer.vocabulary
+        longest = {"most_tokens": vocabulary.most_tokens} if isinstance(vocabulary, BaseVocabulary) else {}
         return {
             "domain": self.tokenizer.domain,
             "options": dict(self.tokenizer.options),
             "max_length": self.max_length,
             "columns": list(self.source.columns),
             "blocks": [{"name": block.name, "scaling": block.scaling.to_json()} for block in self.blocks],
+            **longest,
         }
 
     @classmethod
@@ -238,3 +243,9 @@ class Featurizer:
             scalings=[DescriptorScaling.from_json(block.scaling) for block in stored.blocks],
             max_length=stored.max_length,
         )
+
+
+def longest_of(data: Mapping[str, Any]) -> int | None:
+    """Longest input in tokens of the pretrained model of a stored featurizer; None where it has another vocabulary."""
+    longest = data.get("most_tokens")
+    return longest if isinstance(longest, int) else None

@@ -157,7 +157,7 @@ class ProteinTokenizer:
     def encode(self, reading: Reading[ProteinSequence]) -> TokenStream:
         """Tokens of a sequence of L residues; N = L + 2."""
         residues, vocabulary = reading.parsed.residues, self._vocabulary
-        letters = _LETTER_INDEX[_characters(residues)]
+        letters = letter_index(residues)
         n = len(residues) + 2
         ids = np.empty(n, dtype=np.int64)
         ids[0], ids[1:-1], ids[-1] = vocabulary.cls_id, vocabulary.encode(residues), vocabulary.eos_id
@@ -257,6 +257,11 @@ def _at(indices: list[int]) -> str:
     shown = ", ".join(str(index + 1) for index in indices[:_POSITIONS_NAMED])
     more = len(indices) - _POSITIONS_NAMED
     return f"position{'s' * (len(indices) > 1)} {shown}{f' and {more} more' if more > 0 else ''}"
+
+
+def letter_index(residues: str) -> IntArray:
+    """Index (L,) in `LETTERS` of each residue of a cleaned sequence."""
+    return _LETTER_INDEX[_characters(residues)]
 
 
 def _characters(text: str) -> IntArray:

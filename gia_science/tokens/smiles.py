@@ -127,11 +127,7 @@ class SmilesTokenizer:
 
     def respell(self, reading: Reading[Chem.Mol], rng: np.random.Generator) -> TokenStream:
         """Tokens of a random SMILES of the molecule; each atom keeps its features, contexts and unit."""
-        shuffled = rng.permutation(reading.length).tolist()
-        with rdBase.BlockLogs():
-            mol = Chem.RenumberAtoms(reading.parsed, shuffled)
-            smiles = Chem.MolToSmiles(mol, canonical=False)
-        return self._stream(reading.parsed, smiles, [shuffled[index] for index in _written_order(mol)])
+        return self._stream(reading.parsed, *random_spelling(reading.parsed, rng))
 
     def places(self, reading: Reading[Chem.Mol], text: str) -> IntArray:
         """Index (L,) of each atom of a reading among the atoms that RDKit reads from the text itself."""
@@ -170,7 +166,7 @@ class SmilesTokenizer:
         vocabulary = self._vocabulary
         atoms = np.asarray(order, dtype=np.int64)
         pieces = vocabulary.split(smiles)
-        places = 1 + _atom_places(pieces)
+        places = 1 + atom_places(pieces)
         assert len(places) == len(atoms), f"{smiles} does not write the {len(atoms)} atoms it should"
         n = len(pieces) + 2
         ids = np.empty(n, dtype=np.int64)
@@ -277,7 +273,17 @@ def _largest_fragment(mol: Chem.Mol, notes: list[str]) -> Chem.Mol:
     return largest
 
 
-def _atom_places(pieces: Sequence[str]) -> IntArray:
+def random_spelling(mol: Chem.Mol, rng: np.random.Generator) -> tuple[str, list[int]]:
+    """A random SMILES of a molecule, and its atoms in the order in which that writes them."""
+    shuffled = rng.permutation(mol.GetNumAtoms()).tolist()
+    with rdBase.BlockLogs():
+        renumbered = Chem.RenumberAtoms(mol, shuffled)
+        smiles = Chem.MolToSmiles(renumbered, canonical=False)
+    return smiles, [shuffled[index] for index in _written_order(renumbered)]
+
+
+def atom_places(pieces: Sequence[str]) -> IntArray:
+    """Which of the pieces of a SMILES, cut by this package's vocabulary, are atoms."""
     places = [index for index, piece in enumerate(pieces) if piece in _BARE_ATOMS or piece[0] == "["]
     return np.array(places, dtype=np.int64)
 

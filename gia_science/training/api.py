@@ -111,6 +111,53 @@ def train(
     return result.model
 
 
+def finetune(
+    data: str | Path | pd.DataFrame | None = None,
+    *,
+    base: str | Path,
+    adapter: str | Mapping[str, Any] = "sparse-gin",
+    keep_base: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Model:
+    """Train a property predictor on a pretrained model, most of which stays as it is.
+
+    Parameters
+    ----------
+    data : path or DataFrame, optional
+        As in `train`.
+    base : path or str
+        Folder of a transformers model, its id on the Hugging Face hub, or a folder that `pretrain` wrote. A folder
+        needs no network.
+    adapter : str or mapping, default "sparse-gin"
+        What is trained besides the head: ``"sparse-gin"``, ``"lora"``, ``"bottleneck"``, ``"frozen"`` (nothing) or
+        ``"full"`` (everything); or its settings, as ``{"kind": "lora", "rank": 4}``.
+    keep_base : bool, default False
+        Put the weights of the base into the model folder too, so that it is complete by itself. Otherwise they are read
+        from where they are, and have to be the same.
+    settings : mapping, optional
+        As in `train`.
+    **options
+        All others of `train`, such as `target`, `domain`, `columns` and `out`.
+
+    Returns
+    -------
+    Model
+        Like any other, with `Model.predict`, `Model.embed` and `Model.evaluate`.
+
+    Raises
+    ------
+    GiaError
+        A `ValueError` that says in one line what is wrong, where, and what to do.
+    """
+    backbone = {
+        "backbone.pretrained": str(base),
+        "backbone.adapter": {"kind": adapter} if isinstance(adapter, str) else dict(adapter),
+        "backbone.keep_base": keep_base,
+    }
+    return train(data, settings=backbone | dict(settings or {}), **options)
+
+
 def pretrain(
     data: str | Path | pd.DataFrame,
     *,

@@ -24,11 +24,12 @@ from gia_science.errors import RecipeError
 from gia_science.model.folder import SavedModel
 from gia_science.model.pretrained import SavedPretrained
 from gia_science.tokens.tokenizer import DomainTokenizer
+from gia_science.training.base import Base
 from gia_science.training.blend import blended
 from gia_science.training.card import unscored_card
 from gia_science.training.encode import encode
 from gia_science.training.members import fit_members
-from gia_science.training.prepare import Prepared, settle, with_pretrained
+from gia_science.training.prepare import Prepared, settle, with_start
 from gia_science.training.recipe import Recipe
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,12 +46,15 @@ class Settled:
     pretrained : SavedPretrained or None
     start : SavedModel or None
         A trained model to go on from.
+    base : Base or None
+        A model from elsewhere to adapt.
     """
 
     recipe: Recipe
     tokenizer: DomainTokenizer[Any]
     pretrained: SavedPretrained | None = None
     start: SavedModel | None = None
+    base: Base | None = None
 
 
 @dataclass(frozen=True)
@@ -94,12 +98,12 @@ def settle_arrays(
     """
     if start is not None:
         settings = {**settings, **_decided(settings, start)}
-    recipe, pretrained = with_pretrained(Recipe.build(settings))
+    recipe, pretrained, base = with_start(Recipe.build(settings))
     if start is not None:
         tokenizer: DomainTokenizer[Any] = start.featurizer.tokenizer
         return Settled(recipe, tokenizer, start=start)
-    recipe, tokenizer = settle(recipe, table, pretrained=pretrained)
-    return Settled(recipe, tokenizer, pretrained=pretrained)
+    recipe, tokenizer = settle(recipe, table, pretrained=pretrained, base=base)
+    return Settled(recipe, tokenizer, pretrained=pretrained, base=base)
 
 
 def fit_arrays(
@@ -145,6 +149,7 @@ def fit_arrays(
         left_out=(),
         duplicates=find_duplicates(rows),
         pretrained=settled.pretrained,
+        base=settled.base,
         weights=relative_weights(measured.weights),
     )
     start = settled.start

@@ -20,7 +20,13 @@ from gia_science.training.recipe import BackboneRecipe, PretrainRecipe, Recipe
 
 
 def model_card(
-    prepared: Prepared, *, targets: Targets, evaluation: Evaluation, parameters: int, leaks: LeakageReport
+    prepared: Prepared,
+    *,
+    targets: Targets,
+    evaluation: Evaluation,
+    parameters: int,
+    leaks: LeakageReport,
+    trained: int | None = None,
 ) -> str:
     """Markdown text of ``README.md`` in a model folder."""
     recipe = prepared.recipe
@@ -41,10 +47,12 @@ def model_card(
         "## How inputs are read",
         _options(prepared),
         "## Network",
-        _network(recipe.network, parameters, recipe.seed),
+        _network(recipe.network, parameters, recipe.seed)
+        if prepared.base is None
+        else _base(prepared, parameters),
         *_learnt(targets, recipe),
         *_blend(targets),
-        _start(prepared),
+        _start(prepared) + _adapter(prepared, trained),
         "## Limits",
         "Predictions are interpolations of the training rows. The scores hold for rows like the test rows: inputs that "
         "resemble nothing in the training data can be far off, and the output does not show it.",
@@ -217,6 +225,35 @@ def _start(prepared: Prepared) -> str:
         f"{saved.network.config.objective}, weights sha256 `{start.sha256}`). If rows that are held out here were "
         "pretrained on, the network has seen their inputs, though never their targets."
     )
+
+
+def _base(prepared: Prepared, parameters: int) -> str:
+    recipe, base = prepared.recipe, prepared.base
+    assert base is not None
+    assert recipe.backbone is not None
+    kept = recipe.backbone.keep_base or recipe.backbone.adapter.kind == "full"
+    where = (
+        "All weights lie in this folder."
+        if kept
+        else "Its weights are not in this folder: they are read from there, and have to be the same. Where they have "
+        "moved, write the new place as `network.base.source` into `config.json`."
+    )
+    return (
+        f"Built on the pretrained model `{base.files.source}` (family {base.files.architecture['model_type']}, "
+        f"{base.layers} layers, width {base.width}, weights sha256 `{base.sha256}`); {parameters:,} parameters, seed "
+        f"{recipe.seed}. {where} `recipe.yaml` reproduces the run. What the model was pretrained on is for its authors "
+        "to say: if rows that are held out here were among it, the network has seen their inputs."
+    )
+
+
+def _adapter(prepared: Prepared, trained: int | None) -> str:
+    source = prepared.recipe.backbone
+    if source is None:
+        return ""
+    settings = source.adapter.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True)
+    given = ", ".join(f"{name} {value}" for name, value in settings.items())
+    count = "all parameters are trained" if trained is None else f"{trained:,} parameters are trained"
+    return f"\nAdapter: {source.adapter.kind}{f' ({given})' if given else ''}; {count}, the head among them."
 
 
 def _options(prepared: Prepared) -> str:

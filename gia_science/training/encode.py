@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from gia_science.data.forms import choose_form, describe_form
 from gia_science.data.targets import Targets, fit_scaling
+from gia_science.tokens.base_tokenizer import BaseTokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
+from gia_science.training.base import require_vocabulary
 from gia_science.training.prepare import Prepared
 from gia_science.training.recipe import QUANTILES
 
@@ -60,6 +62,8 @@ def encode(prepared: Prepared, *, featurizer: Featurizer | None = None) -> Encod
     examples = [
         featurizer.example(row.reading, raw=numbers) for row, numbers in zip(prepared.rows, raw, strict=True)
     ]
+    if isinstance(prepared.tokenizer, BaseTokenizer) and prepared.base is not None:
+        require_vocabulary(prepared.tokenizer, examples, source=prepared.base.files.source)
     return Encoded(featurizer, examples, _scaled_targets(prepared))
 
 

@@ -18,7 +18,7 @@ from gia_science.model.heads import PropertyNetwork
 from gia_science.model.language import LanguageNetwork
 from gia_science.training.datamodule import BatchedData
 from gia_science.training.devices import ONE_DEVICE, Devices, working_together
-from gia_science.training.module import BestWeights, NetworkModule, weight_average
+from gia_science.training.module import BestWeights, NetworkModule, WeightAverage, trained_weights
 from gia_science.training.recipe import OptimizerRecipe
 
 NetworkT = TypeVar("NetworkT", bound=PropertyNetwork | LanguageNetwork)
@@ -46,6 +46,11 @@ class Fitted(Generic[NetworkT]):
     def parameters(self) -> int:
         """Number of weights."""
         return sum(weight.numel() for weight in self.network.parameters())
+
+    @property
+    def trained(self) -> int:
+        """Number of weights that were not frozen."""
+        return sum(weight.numel() for weight in trained_weights(self.network))
 
     def to_json(self) -> dict[str, Any]:
         """Best epoch and curve as plain types; a validation loss that was not measured is null."""
@@ -109,7 +114,7 @@ def fit_network(
             callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
         trainer = devices.trainer(
             max_epochs=epochs,
-            callbacks=[*callbacks, weight_average(optimizer.ema)],
+            callbacks=[*callbacks, WeightAverage(optimizer.ema)],
             gradient_clip_val=optimizer.gradient_clip,
             limit_val_batches=1.0 if validate else 0,
             num_sanity_val_steps=0,

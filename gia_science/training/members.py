@@ -10,12 +10,16 @@ from functools import partial
 import joblib
 import numpy as np
 import torch
+from torch import nn
 
 from gia_science.errors import counted
-from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.backbone import GIATransformer
+from gia_science.model.config import BaseConfig, BlockConfig, NetworkConfig
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
+from gia_science.tokens.base_tokenizer import BaseTokenizer
+from gia_science.training.base import Base
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
 from gia_science.training.devices import ONE_DEVICE, Devices
 from gia_science.training.encode import Encoded
@@ -47,7 +51,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         for block in featurizer.blocks
         if block.size
     )
-    if pretrained is None:
+    if pretrained is None and prepared.base is None:
         attention = with_delta(attention, training_lengths(prepared, encoded, blocks))
     shared = recipe.model_dump(
         exclude={
@@ -76,8 +80,18 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         gates=targets.gates,
         zeros=targets.scaled_zeros,
         attention=attention,
+        base=_base_config(prepared),
+        adapter=None if prepared.recipe.backbone is None else prepared.recipe.backbone.adapter,
         **shared,
     )
+
+
+def _base_config(prepared: Prepared) -> BaseConfig | None:
+    source, base, tokenizer = prepared.recipe.backbone, prepared.base, prepared.tokenizer
+    if source is None or base is None:
+        return None
+    assert isinstance(tokenizer, BaseTokenizer)
+    return base.config(source, tokenizer)
 
 
 def training_lengths(prepared: Prepared, encoded: Encoded, blocks: Sequence[BlockConfig]) -> list[int]:
@@ -86,11 +100,19 @@ def training_lengths(prepared: Prepared, encoded: Encoded, blocks: Sequence[Bloc
     return [len(encoded.examples[index]) + added for index in prepared.learnt]
 
 
-def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> PropertyNetwork:
-    """A network that is not trained yet: from random weights, or from those of a pretrained backbone."""
-    network = PropertyNetwork(config)
+def build_member(
+    config: NetworkConfig, pretrained: SavedPretrained | None, base: Base | None = None
+) -> PropertyNetwork:
+    """A network that is not trained yet: from random weights, those of a pretrained backbone, or on a frozen one."""
+    network = PropertyNetwork(config, base=None if base is None else base.model())
+    new: list[nn.Parameter] = []
     if pretrained is not None:
         start_from(pretrained.network, network)
+        known = pretrained.network.backbone.state_dict()
+        new = [weight for name, weight in network.backbone.named_parameters() if name not in known]
+    network.adapt(new=new)
+    if not isinstance(network.backbone, GIATransformer):
+        network.backbone.freeze_unused()
     return network
 
 
@@ -182,7 +204,7 @@ def fit_members(
     """
     if start is None:
         config = network_config(prepared, encoded)
-        build = [partial(build_member, config, prepared.pretrained)] * config.members
+        build = [partial(build_member, config, prepared.pretrained, prepared.base)] * config.members
     else:
         config = continued_config(start.config, prepared, encoded)
         build = [partial(continue_member, config, start, number) for number in range(config.members)]

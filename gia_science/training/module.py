@@ -7,8 +7,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import WeightAveraging
-from torch import Tensor
+from torch import Tensor, nn
 
 from gia_science.data.batching import Batch
 from gia_science.errors import TrainingError
@@ -83,7 +82,7 @@ class NetworkModule(pl.LightningModule):
     def configure_optimizers(self) -> Any:
         """AdamW with a linear warm-up, then a cosine to a hundredth; no decay on gains, biases and sharpening."""
         recipe = self.optimizer_recipe
-        named = list(self.named_parameters())
+        named = [(name, weight) for name, weight in self.named_parameters() if weight.requires_grad]
         decayed = [p for name, p in named if p.ndim > 1 and name.rsplit(".", 1)[-1] not in _UNDECAYED]
         others = [p for name, p in named if p.ndim <= 1 or name.rsplit(".", 1)[-1] in _UNDECAYED]
         groups = [
@@ -116,15 +115,69 @@ class NetworkModule(pl.LightningModule):
         return loss
 
 
-def weight_average(decay: float) -> WeightAveraging:
-    """Exponential moving average of the weights; its memory grows to `decay`, so that the random start is forgotten."""
+class WeightAverage(pl.Callback):
+    """Exponential moving average of the weights that are trained.
+
+    Its memory grows to `decay`, so that the random start is forgotten. Validation sees the averaged weights, and the
+    end of training leaves them in the module. Frozen weights, of which there may be many more, are neither copied nor
+    averaged; that is why Lightning's own callback is not used.
+
+    Parameters
+    ----------
+    decay : float
+    """
+
+    def __init__(self, decay: float) -> None:
+        self._decay = decay
+        self._averages: list[Tensor] = []
+        self._updates = 0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Begin with the weights as they are."""
+        del trainer
+        self._averages = [weight.detach().clone() for weight in trained_weights(pl_module)]
 
     @torch.no_grad()
-    def update(averages: Any, currents: Any, count: Tensor | int) -> None:
-        step = int(count)
-        torch._foreach_lerp_(list(averages), list(currents), 1 - min(decay, (1 + step) / (10 + step)))
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
+        """Move the average after a step of the optimiser."""
+        if trainer.global_step <= self._updates:
+            return
+        currents = [weight.detach() for weight in trained_weights(pl_module)]
+        if self._updates == 0:
+            torch._foreach_copy_(self._averages, currents)
+        else:
+            step = self._updates
+            torch._foreach_lerp_(self._averages, currents, 1 - min(self._decay, (1 + step) / (10 + step)))
+        self._updates = trainer.global_step
 
-    return WeightAveraging(use_buffers=False, multi_avg_fn=update)
+    def on_validation_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Put the average in the place of the weights."""
+        del trainer
+        self._swap(pl_module)
+
+    def on_validation_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Put the weights back."""
+        del trainer
+        self._swap(pl_module)
+
+    @torch.no_grad()
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Leave the average in the module."""
+        del trainer
+        for weight, average in zip(trained_weights(pl_module), self._averages, strict=True):
+            weight.copy_(average)
+
+    @torch.no_grad()
+    def _swap(self, module: pl.LightningModule) -> None:
+        for weight, average in zip(trained_weights(module), self._averages, strict=True):
+            current = weight.clone()
+            weight.copy_(average)
+            average.copy_(current)
+
+
+def trained_weights(module: nn.Module) -> list[nn.Parameter]:
+    """Parameters that are not frozen."""
+    return [weight for weight in module.parameters() if weight.requires_grad]
 
 
 class BestWeights(pl.Callback):
@@ -145,7 +198,12 @@ class BestWeights(pl.Callback):
         loss = float(trainer.callback_metrics.get("val_loss", torch.tensor(math.inf)))
         if loss < self.loss or not self._weights:
             self.loss, self.epoch = loss, trainer.current_epoch
-            self._weights = {name: value.detach().clone() for name, value in pl_module.state_dict().items()}
+            frozen = {name for name, weight in pl_module.named_parameters() if not weight.requires_grad}
+            self._weights = {
+                name: value.detach().clone()
+                for name, value in pl_module.state_dict().items()
+                if name not in frozen
+            }
 
     def on_train_epoch_end(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
         """Keep the curve of training and validation loss."""
@@ -155,4 +213,7 @@ class BestWeights(pl.Callback):
     def restore(self, module: pl.LightningModule) -> None:
         """Put the best weights into the module."""
         if self._weights:
-            module.load_state_dict(self._weights)
+            found = module.load_state_dict(self._weights, strict=False)
+            frozen = {name for name, weight in module.named_parameters() if not weight.requires_grad}
+            assert frozen.issuperset(found.missing_keys)
+            assert not found.unexpected_keys

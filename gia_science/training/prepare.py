@@ -21,11 +21,13 @@ from gia_science.data.splits.methods import SplitInput
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError, TableError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
+from gia_science.tokens.base_tokenizer import BaseTokenizer
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
 from gia_science.tokens.domain import make_tokenizer, require_domain
 from gia_science.tokens.protein import MOST_SITES
 from gia_science.tokens.stream import IntArray
 from gia_science.tokens.tokenizer import DomainTokenizer
+from gia_science.training.base import Base, adopt_base, is_own, longest_input, look_at_base
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
 from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe
@@ -63,6 +65,8 @@ class Prepared:
         The network to start from.
     weights : (n,) float64 or None
         How much each row counts in the loss, 1 on average; None where all count alike.
+    base : Base or None
+        The model from elsewhere to adapt.
     """
 
     recipe: Recipe
@@ -75,6 +79,7 @@ class Prepared:
     merged: int = 0
     pretrained: SavedPretrained | None = None
     weights: FloatArray | None = None
+    base: Base | None = None
 
     @property
     def rotated(self) -> bool:
@@ -121,11 +126,14 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     ModelFolderError
         When that network cannot be read.
     """
-    recipe, pretrained = with_pretrained(recipe)
+    recipe, pretrained, base = with_start(recipe)
     table = open_rows(recipe.data, table)
     _check_columns(recipe, table)
-    recipe, tokenizer = settle(recipe, table, pretrained=pretrained)
+    recipe, tokenizer = settle(recipe, table, pretrained=pretrained, base=base)
     targets = _targets(recipe, table)
+    if isinstance(tokenizer, BaseTokenizer):
+        recipe = recipe.updated({"network.max_length": longest_input(recipe, tokenizer)})
+        _check_units(tokenizer, targets)
     recipe = recipe.updated({"target.kind": targets.kind, "target.labels": targets.labels})
     rows, left_out, places = _read(recipe, table, tokenizer=tokenizer, targets=targets)
     tell_missing(rows, targets)
@@ -147,25 +155,33 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
         duplicates=duplicates,
         merged=resolved.merged,
         pretrained=pretrained,
+        base=base,
     )
 
 
-def with_pretrained(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None]:
-    """The pretrained network that a recipe names, and the recipe with what it decides.
+def with_start(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None, Base | None]:
+    """What training starts from, a pretrained network or a model from elsewhere, and the recipe with what it decides.
 
     Raises
     ------
-    RecipeError, ModelFolderError
-        When the network cannot be read, or the recipe sets something else.
+    RecipeError, ModelFolderError, BaseModelError
+        When it cannot be read, or the recipe sets something else.
     """
+    backbone = recipe.backbone
+    if backbone is not None:
+        if not is_own(backbone.pretrained):
+            base = look_at_base(backbone.pretrained)
+            return adopt_base(recipe, base), None, base
+        members = {} if "members" in recipe.network.model_fields_set else {"network.members": 1}
+        recipe = recipe.updated({"pretrained.folder": backbone.pretrained, **members})
     if recipe.pretrained is None:
-        return recipe, None
+        return recipe, None, None
     pretrained = load_pretrained(recipe.pretrained.folder)
-    return adopt(recipe, pretrained), pretrained
+    return adopt(recipe, pretrained), pretrained, None
 
 
 def settle(
-    recipe: Recipe, table: LoadedTable, *, pretrained: SavedPretrained | None
+    recipe: Recipe, table: LoadedTable, *, pretrained: SavedPretrained | None, base: Base | None = None
 ) -> tuple[Recipe, DomainTokenizer[Any]]:
     """The recipe with everything that is recognised from the table filled in, and its tokenizer.
 
@@ -175,8 +191,16 @@ def settle(
         When the input column or its domain is not clear, or descriptors are of another domain.
     """
     recipe = _resolve(recipe, table)
-    vocabulary = None if pretrained is None else pretrained.featurizer.tokenizer.vocabulary
+    known = None if pretrained is None else pretrained.featurizer.tokenizer.vocabulary
+    vocabulary = known if base is None else base.vocabulary
     return recipe, make_tokenizer(str(recipe.data.domain), options=recipe.tokens, vocabulary=vocabulary)
+
+
+def _check_units(tokenizer: BaseTokenizer, targets: Targets) -> None:
+    if targets.kind == "per_token" and not tokenizer.token_per_unit:
+        raise RecipeError(
+            "labels of single residues or atoms need a token for each, which this pretrained model has not"
+        )
 
 
 def _check_columns(recipe: Recipe, table: LoadedTable) -> None:
@@ -222,7 +246,7 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
 
 def _sites(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, int]:
     """Sequences of one length are variants, or an alignment: their places are told apart where nothing is said."""
-    if known["data.domain"] != "protein" or "sites" in recipe.tokens:
+    if known["data.domain"] != "protein" or "sites" in recipe.tokens or recipe.backbone is not None:
         return {}
     place = table.position(known["data.input"])
     lengths = Counter(len(record.cells[place].strip()) for record in table.records if record.problem is None)

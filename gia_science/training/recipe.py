@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import Field, field_validator, model_validator
 
+from gia_science.adapters.config import AdapterConfig, SparseGINConfig
 from gia_science.attention import AttentionConfig
 from gia_science.data.forms import FormChoice
 from gia_science.data.rows import MAX_LENGTH
@@ -198,6 +199,30 @@ class PretrainedSource(Strict):
     sha256: str | None = Field(default=None, description="Hash of its weights, written by each run.")
 
 
+class BackboneSource(Strict):
+    """A pretrained backbone that stays frozen, and the adapter that is trained on it."""
+
+    pretrained: str = Field(
+        description="Folder of a transformers model, id on the Hugging Face hub, or folder that gia pretrain wrote."
+    )
+    adapter: AdapterConfig = Field(
+        default=SparseGINConfig(), description="What is trained on it: its kind alone, or its settings."
+    )
+    keep_base: bool = Field(
+        default=False,
+        description="Put the weights of the pretrained model into the model folder too. Fully fine-tuned ones, and "
+        "those of gia pretrain, always are.",
+    )
+    sha256: str | None = Field(default=None, description="Hash of its weights, written by each run.")
+
+    @field_validator("adapter", mode="before")
+    @classmethod
+    def _kind_alone(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"kind": value}
+        return {"kind": "sparse-gin", **value} if isinstance(value, Mapping) else value
+
+
 class WrittenRecipe(Strict):
     """A recipe as YAML, and with settings named by dotted keys."""
 
@@ -259,6 +284,9 @@ class Recipe(WrittenRecipe):
     pretrained: PretrainedSource | None = Field(
         default=None, description="Pretrained network to start from; by default from random weights."
     )
+    backbone: BackboneSource | None = Field(
+        default=None, description="Pretrained backbone to adapt; by default all of the network is trained."
+    )
     network: NetworkRecipe = NetworkRecipe()
     training: OptimizerRecipe = OptimizerRecipe()
     baselines: tuple[str, ...] = Field(
@@ -271,6 +299,12 @@ class Recipe(WrittenRecipe):
     @classmethod
     def _known_baselines(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return check_names(names)
+
+    @model_validator(mode="after")
+    def _one_start(self) -> Self:
+        if self.backbone and self.pretrained and self.pretrained.folder != self.backbone.pretrained:
+            raise ValueError("backbone.pretrained and pretrained.folder name two networks to start from")
+        return self
 
 
 class PretrainRecipe(WrittenRecipe):

@@ -120,7 +120,12 @@ def run(
         attachments["predictions.csv"] = prediction_table(targets, evaluated, prediction=prediction)
     metrics = {part: evaluation.to_json(), **_training_record(members)}
     card = model_card(
-        prepared, targets=targets, evaluation=evaluation, parameters=metrics["parameters"], leaks=leaks
+        prepared,
+        targets=targets,
+        evaluation=evaluation,
+        parameters=metrics["parameters"],
+        trained=metrics.get("trained_parameters"),
+        leaks=leaks,
     )
     saved = SavedModel(
         network=network,
@@ -189,7 +194,11 @@ def _notes(part: str, prepared: Prepared) -> list[str]:
 
 def _training_record(members: Sequence[Fitted[PropertyNetwork]]) -> dict[str, Any]:
     """Size and training curves of the members, as plain types."""
+    parameters, trained = (
+        sum(getattr(member, name) for member in members) for name in ("parameters", "trained")
+    )
     return {
-        "parameters": sum(member.parameters for member in members),
+        "parameters": parameters,
+        **({"trained_parameters": trained} if trained != parameters else {}),
         "members": [member.to_json() for member in members],
     }

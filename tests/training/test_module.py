@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+import pytorch_lightning as pl
 import torch
 
 from gia_science.attention import AttentionConfig
@@ -14,7 +17,7 @@ from gia_science.model.config import NetworkConfig
 from gia_science.model.heads import PropertyNetwork
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Featurizer
-from gia_science.training.module import NetworkModule, weight_average
+from gia_science.training.module import NetworkModule, WeightAverage
 from gia_science.training.recipe import OptimizerRecipe
 
 
@@ -47,14 +50,26 @@ def module(featurizer: Featurizer) -> NetworkModule:
 
 def test_the_average_follows_its_equation() -> None:
     """m_k = b_k m_(k-1) + (1 - b_k) w_k with b_k = min(decay, (1 + k) / (10 + k))."""
-    update = weight_average(0.5)._kwargs["multi_avg_fn"]
-    average, expected = [torch.zeros(3)], 0.0
-    for count in range(1, 20):
-        weight = float(count)
-        update(average, [torch.full((3,), weight)], torch.tensor(count))
-        decay = min(0.5, (1 + count) / (10 + count))
+    network = torch.nn.Linear(3, 1, bias=False)
+    frozen = torch.nn.Linear(3, 1, bias=False).requires_grad_(False)
+    both = cast(pl.LightningModule, torch.nn.ModuleList([network, frozen]))
+    average, trainer = WeightAverage(0.5), SimpleNamespace(global_step=0)
+    before, expected = frozen.weight.clone(), 0.0
+    average.on_train_start(cast(pl.Trainer, trainer), both)
+    for count in range(20):
+        weight = float(count + 1)
+        torch.nn.init.constant_(network.weight, weight)
+        trainer.global_step = count + 1
+        average.on_train_batch_end(cast(pl.Trainer, trainer), both)
+        decay = min(0.5, (1 + count) / (10 + count)) if count else 0.0
         expected = decay * expected + (1 - decay) * weight
-    torch.testing.assert_close(average[0], torch.full((3,), expected))
+    average.on_validation_epoch_start(cast(pl.Trainer, trainer), both)
+    torch.testing.assert_close(network.weight.detach(), torch.full((1, 3), expected))
+    average.on_validation_epoch_end(cast(pl.Trainer, trainer), both)
+    torch.testing.assert_close(network.weight.detach(), torch.full((1, 3), 20.0))
+    average.on_train_end(cast(pl.Trainer, trainer), both)
+    torch.testing.assert_close(network.weight.detach(), torch.full((1, 3), expected))
+    assert torch.equal(frozen.weight, before)
 
 
 def test_gains_biases_and_sharpening_are_not_decayed(module: NetworkModule) -> None:
