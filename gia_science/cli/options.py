@@ -59,6 +59,21 @@ DuplicatePolicy = Annotated[
         "whose targets differ; error stops at them."
     ),
 ]
+Members = Annotated[
+    int | None,
+    typer.Option(min=1, help="Networks whose predictions are averaged; by default by the number of rows."),
+]
+Time = Annotated[
+    str | None,
+    typer.Option("--time", help="Time to train in, such as 90s or 5m: decides how many networks there are."),
+]
+Blend = Annotated[
+    bool | None,
+    typer.Option(
+        "--blend/--no-blend",
+        help="Blend the networks with a forest on the descriptors, by rows that neither has seen.",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the run.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Any setting of the recipe: training.epochs=30.")

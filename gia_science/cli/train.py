@@ -11,6 +11,7 @@ import typer
 from gia_science.cli.options import (
     BadRows,
     Baselines,
+    Blend,
     Device,
     DevicesPerNode,
     Domain,
@@ -19,6 +20,7 @@ from gia_science.cli.options import (
     Format,
     Input,
     Kind,
+    Members,
     NoBaseline,
     Nodes,
     NumberColumns,
@@ -29,6 +31,7 @@ from gia_science.cli.options import (
     SharedThreads,
     SplitMethod,
     Targets,
+    Time,
 )
 from gia_science.cli.output import asked_baselines
 
@@ -53,6 +56,9 @@ def train(
     duplicates: DuplicatePolicy = None,
     format: Format = None,
     header: RecipeHeader = None,
+    members: Members = None,
+    time: Time = None,
+    blend: Blend = None,
     seed: Seed = None,
     setting: Settings = None,
     baseline: Baselines = None,
@@ -84,6 +90,9 @@ def train(
         "data.header": header,
         "data.format": format,
         "baselines": asked_baselines(baseline, none=no_baseline),
+        "network.members": members,
+        "network.blend": blend,
+        "training.time": time,
         "seed": seed,
     }
     train_and_tell(

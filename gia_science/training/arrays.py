@@ -26,10 +26,11 @@ from gia_science.model.pretrained import SavedPretrained
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.base import Base
 from gia_science.training.blend import blended
+from gia_science.training.budget import within_time
 from gia_science.training.card import unscored_card
 from gia_science.training.encode import encode
 from gia_science.training.members import fit_members
-from gia_science.training.prepare import Prepared, settle, with_start
+from gia_science.training.prepare import Prepared, settle, with_members, with_start
 from gia_science.training.recipe import Recipe
 
 FloatArray = npt.NDArray[np.float64]
@@ -137,7 +138,7 @@ def fit_arrays(
         When a loss is no longer finite.
     """
     measured = merge_equal(measured)
-    recipe = settled.recipe
+    recipe = with_members(settled.recipe, len(measured.rows))
     split = inner_split(measured, targets, fraction=validation, seed=recipe.split.seed)
     rows = list(measured.rows)
     prepared = Prepared(
@@ -154,6 +155,7 @@ def fit_arrays(
     )
     start = settled.start
     encoded = encode(prepared, featurizer=None if start is None else start.featurizer)
+    prepared = within_time(prepared, encoded)
     trained = None if start is None else start.network
     members = fit_members(prepared, encoded, start=trained, progress=progress)
     network, targets = blended(prepared, encoded, members)
@@ -163,7 +165,7 @@ def fit_arrays(
         targets=targets,
         featurizer=encoded.featurizer,
         data=recipe.data,
-        recipe=recipe.to_yaml(),
+        recipe=prepared.recipe.to_yaml(),
         split=split_record(rows, split),
         metrics={"parameters": parameters, "members": [member.to_json() for member in members]},
         card=unscored_card(prepared, targets=targets, parameters=parameters),

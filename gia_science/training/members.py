@@ -64,6 +64,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
             "known_edges",
             "rotate",
             "blend",
+            "members",
         }
     )
     return NetworkConfig(
@@ -73,6 +74,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         features=len(tokenizer.feature_names),
         context_buckets=tokenizer.context_buckets,
         blocks=blocks,
+        members=recipe.members or 1,
         kind=targets.kind,
         outputs=targets.outputs,
         loss=prepared.recipe.target.loss if targets.kind == "regression" else "smooth",
@@ -119,7 +121,7 @@ def build_member(
 def continued_config(config: NetworkConfig, prepared: Prepared, encoded: Encoded) -> NetworkConfig:
     """Architecture of the members that go on from trained ones: theirs, with what is predicted now."""
     targets = encoded.targets
-    now = {"kind": targets.kind, "outputs": targets.outputs, "members": prepared.recipe.network.members}
+    now = {"kind": targets.kind, "outputs": targets.outputs, "members": prepared.recipe.network.members or 1}
     return config.model_copy(update=now)
 
 

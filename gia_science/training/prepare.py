@@ -30,7 +30,7 @@ from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.base import Base, adopt_base, is_own, longest_input, look_at_base
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
-from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe
+from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe, usual_members
 from gia_science.training.rotation import MemberRows, learnt_rows, member_rows
 from gia_science.training.start import adopt
 
@@ -88,7 +88,7 @@ class Prepared:
         Not without test rows: the model is then judged by its validation rows, which no member may have seen.
         """
         network = self.recipe.network
-        return network.rotate and network.members > 1 and len(self.split.test) > 0
+        return network.rotate and (network.members or 1) > 1 and len(self.split.test) > 0
 
     @property
     def learnt(self) -> IntArray:
@@ -101,7 +101,7 @@ class Prepared:
         return member_rows(
             self.split,
             identities=[row.reading.identity for row in self.rows],
-            members=self.recipe.network.members,
+            members=self.recipe.network.members or 1,
             rotated=self.rotated,
             seed=self.recipe.seed,
         )
@@ -144,6 +144,7 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     tell_resolved(resolved, policy)
     rows, places = resolved.rows, [places[index] for index in resolved.kept]
     require_rows(rows, f" left by duplicates: {policy}", table)
+    recipe = with_members(recipe, len(rows))
     split = split_rows(recipe.split, SplitInput(rows, table, places, tokenizer.domain, targets))
     return Prepared(
         recipe=recipe,
@@ -157,6 +158,13 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
         pretrained=pretrained,
         base=base,
     )
+
+
+def with_members(recipe: Recipe, rows: int) -> Recipe:
+    """The recipe with the usual number of networks, where neither it nor a time to train in decides that."""
+    if recipe.network.members is not None or recipe.training.time is not None:
+        return recipe
+    return recipe.updated({"network.members": usual_members(rows)})
 
 
 def with_start(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None, Base | None]:

@@ -95,8 +95,11 @@ class BackboneRecipe(Strict):
 class NetworkRecipe(BackboneRecipe):
     """Size and kind of the network of a property predictor."""
 
-    members: int = Field(
-        default=2, ge=1, description="Networks, each from a seed of its own, whose predictions are averaged."
+    members: int | None = Field(
+        default=None,
+        ge=1,
+        description="Networks, each from a seed of its own, whose predictions are averaged; by the number of rows "
+        "where not given.",
     )
     rotate: bool = Field(
         default=True,
@@ -160,6 +163,15 @@ ALIGNED: Mapping[str, float] = {"dropout": 0.1, "token_dropout": 0.0, "context_d
 """The same for aligned sequences (``tokens.sites``): a few places make all the difference, and must not be hidden."""
 
 
+MEMBERS: tuple[tuple[int, int], ...] = ((5000, 5), (20000, 3))
+"""Up to how many rows there are how many networks where a recipe does not say; two beyond."""
+
+
+def usual_members(rows: int) -> int:
+    """Number of networks for a table of that many rows."""
+    return next((members for most, members in MEMBERS if rows <= most), 2)
+
+
 class OptimizerRecipe(Strict):
     """Training by AdamW with warm-up and cosine, averaged weights and early stopping."""
 
@@ -183,6 +195,11 @@ class OptimizerRecipe(Strict):
     batch_rows: int = Field(default=64, ge=1, description="Most rows in a batch.")
     respell: float = Field(
         default=0.0, ge=0, le=1, description="Chance of a random SMILES spelling in training."
+    )
+    time: str | None = Field(
+        default=None,
+        description="Time to train in, such as 90s, 5m or 1h: it decides how many networks, and of one that is too "
+        "slow how many epochs. Of a property predictor only.",
     )
 
 

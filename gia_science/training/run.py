@@ -30,6 +30,7 @@ from gia_science.prediction.model import Model
 from gia_science.prediction.reference import NO_RESIDUES, baseline_predictions, measured_rows
 from gia_science.tokens.featurizer import Example
 from gia_science.training.blend import blended
+from gia_science.training.budget import within_time
 from gia_science.training.card import model_card
 from gia_science.training.devices import ONE_DEVICE, Devices, enter, first_goes_on
 from gia_science.training.encode import encode
@@ -92,6 +93,7 @@ def run(
     rows, split = prepared.rows, prepared.split
     leaks = _leaks(prepared)
     encoded = encode(prepared)
+    prepared = within_time(prepared, encoded, devices=devices, jobs=jobs)
     examples = encoded.examples
     members = fit_members(prepared, encoded, devices=devices, progress=progress, jobs=jobs)
     first_goes_on(devices)
