@@ -1,0 +1,48 @@
+"""Settings of the documentation. Nothing here needs the network."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]
+
+project = "gia-science"
+author = "the gia-science authors"
+project_copyright = author
+release = version = installed_version("gia-science")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "mathml",
+    "reference_pages",
+]
+exclude_patterns = ["_build", "README.md"]
+default_role = "py:obj"
+root_doc = "index"
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+# docs/attention.md and the changelog link files of the repository, which are no pages.
+suppress_warnings = ["myst.xref_missing"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autosummary_generate = False
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = project
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
