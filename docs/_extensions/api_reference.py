@@ -13,7 +13,7 @@ RETURNED = {
     "gia_science.data.rows": ("BadRow",),
     "gia_science.evaluation.compare": ("Comparison",),
     "gia_science.evaluation.metrics": ("Score",),
-    "gia_science.evaluation.perplexity": ("PerplexityReport",),
+    "gia_science.training.pretrain": ("PerplexityReport",),
     "gia_science.evaluation.report": ("Evaluation", "TargetScores", "GroupScores"),
     "gia_science.evaluation.graph": ("GraphStatistics",),
     "gia_science.evaluation.leakage": ("LeakageReport",),
