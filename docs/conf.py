@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version as installed_version
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -12,7 +12,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]
 project = "gia-science"
 author = "the gia-science authors"
 project_copyright = author
-release = version = installed_version("gia-science")
+release = version = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]["version"]
 
 extensions = [
     "sphinx.ext.autodoc",

@@ -35,9 +35,9 @@ table = pd.DataFrame({name: rows.column(name) for name in rows.columns})
 # %% [markdown]
 # ## A trained network, and one that has learnt nothing
 #
-# A pattern in attention proves something only if it is not there before training: positions and the kinds of atoms alone
-# make patterns too. So the same network is also "trained" for a single step, as a control. Both are half as wide as the
-# default, and single.
+# A pattern in attention proves something only if it is not there before training: positions and the kinds of atoms
+# alone make patterns too. So the same network is also "trained" for a single step, as a control. Both are half as wide
+# as the default, and single.
 
 # %%
 settings = {"network.members": 1, "network.width": 64, "baselines": ["constant"]}
@@ -72,8 +72,8 @@ for layer in (0, 1):
     display(Image(graph.picture(layer=layer), width=520))
 
 # %% [markdown]
-# Nodes are not only atoms. Brackets and bonds of the SMILES, the `<cls>` token and the descriptors take part, and most of
-# the weight that an atom reads may come from them:
+# Nodes are not only atoms. Brackets and bonds of the SMILES, the `<cls>` token and the descriptors take part. This is
+# where the weight that the atoms read comes from:
 
 # %%
 kinds = np.array(graph.kinds)
@@ -91,8 +91,8 @@ pd.DataFrame({**counts, **shares}).map("{:.0%}".format)
 # %% [markdown]
 # ## Bonds, over many molecules
 #
-# Statistics of each head compare its strongest pairs of atoms with the bonds. *Precision* is the share of bonds among the
-# strongest pairs, as many pairs as there are bonds. *By chance* is what random weights reach. The control
+# Statistics of each head compare its strongest pairs of atoms with the bonds. *Precision* is the share of bonds among
+# the strongest pairs, as many pairs as there are bonds. *By chance* is what random weights reach. The control
 # tells what the architecture reaches without having learnt anything.
 
 
@@ -123,8 +123,10 @@ plt.show()
 
 # %% [markdown]
 # Read the grey bars first. What they reach over the dashed line comes with the architecture: atoms that are bonded
-# are mostly neighbours in the SMILES, and rotary positions make near tokens alike. Only what blue has over grey was
-# learnt.
+# are mostly neighbours in the SMILES, and rotary positions let a head prefer near tokens. Only what blue has over grey
+# was learnt, and that is little: the heads that stood out most before training stand out less after it. To this network
+# bonds are no news. Each atom's token says already what it is bonded to (its Morgan environments), so attention
+# is free to carry something else.
 #
 # ## Is a strong edge an important atom?
 #
@@ -174,9 +176,10 @@ axes.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %% [markdown]
-# Attention weights say what the network reads from where. They are not an explanation of its prediction: values and
-# the perceptron behind the sum decide what becomes of what is read, and a residual path goes around all of it. To ask
-# what a prediction depends on, change the input and predict again.
+# The mean is within its error of 0 (two standard errors are given): over these molecules, how much an atom is read says
+# nothing about how much the prediction hangs on it. Attention weights say what the network reads from where. They are
+# not an explanation: values and the perceptron behind the sum decide what becomes of what is read, and a residual path
+# goes around all of it. To ask what a prediction depends on, change the input and predict again.
 #
 # Whether the *kind* of graph attention matters for accuracy (GIN, PNA or plain) was measured with seeds at equal size.
 # On the bundled tasks it does not, beyond the interval: `docs/attention.md`.
