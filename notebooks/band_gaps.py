@@ -75,7 +75,10 @@ scan = alone.predict([f"Cd{1 - share:.3f}Zn{share:.3f}Se" for share in x])["band
 on_the_line = []
 for formula, gap in zip(table["formula"], table["band_gap_eV"], strict=True):
     fractions = Composition(formula).get_el_amt_dict()
-    if set(fractions) <= {"Cd", "Zn", "Se"} and abs(2 * fractions.get("Se", 0) - sum(fractions.values())) < 0.01:
+    if (
+        set(fractions) <= {"Cd", "Zn", "Se"}
+        and abs(2 * fractions.get("Se", 0) - sum(fractions.values())) < 0.01
+    ):
         on_the_line.append((fractions.get("Zn", 0) / fractions["Se"], gap))
 
 figure, axes = plt.subplots(figsize=(5.5, 3.4), layout="constrained")

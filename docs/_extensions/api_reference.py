@@ -56,10 +56,11 @@ def api_pages() -> dict[str, str]:
             "",
         ]
     )
-    pages = {f"api-{module}.rst": _page(module, names) for module, names in modules.items()}
+    seen: set[int] = set()
+    pages = {f"api-{module}.rst": _page(module, names, seen) for module, names in modules.items()}
     body = [*_title("Objects that these take and return"), ""]
     for module, names in RETURNED.items():
-        body += [line for name in names for line in _entry(module, name)]
+        body += [line for name in names for line in _entry(module, name, seen)]
     return {"api.rst": index, **pages, "api-returned.rst": "\n".join(body)}
 
 
@@ -73,22 +74,25 @@ def _is_own_error(item: object, module: ModuleType) -> bool:
     return is_error and getattr(item, "__module__", "") == module.__name__
 
 
-def _page(module: str, names: tuple[str, ...]) -> str:
+def _page(module: str, names: tuple[str, ...], seen: set[int]) -> str:
     text = (importlib.import_module(module).__doc__ or "").strip().splitlines()
     lines = [*_title(module), *text[:1], "", ".. autosummary::", ""]
     lines += [f"   {module}.{name}" for name in names]
     lines.append("")
     for name in names:
-        lines += _entry(module, name)
+        lines += _entry(module, name, seen)
     return "\n".join(lines)
 
 
-def _entry(module: str, name: str) -> list[str]:
+def _entry(module: str, name: str, seen: set[int]) -> list[str]:
+    """Directives of one name. What two modules offer is described on both pages, and indexed once."""
     item = getattr(importlib.import_module(module), name)
+    index = ["   :no-index:"] if id(item) in seen else []
+    seen.add(id(item))
     if not inspect.isclass(item):
         kind = "function" if callable(item) else "data"
-        return [*_title(name, "-"), f".. auto{kind}:: {module}.{name}", ""]
-    lines = [*_title(name, "-"), f".. autoclass:: {module}.{name}", "   :members:", ""]
+        return [*_title(name, "-"), f".. auto{kind}:: {module}.{name}", *index, ""]
+    lines = [*_title(name, "-"), f".. autoclass:: {module}.{name}", "   :members:", *index, ""]
     return [*lines, *_fields(item)]
 
 

@@ -11,8 +11,8 @@ from gia_science.cli.main import app
 
 HEAD = """# Commands
 
-This page is made from the program. The same is printed by `gia COMMAND --help`. Exit codes: 0 done; 1 done, but some rows
-were not predicted, or something was found; 2 the request cannot be carried out; 130 interrupted.
+This page is made from the program. The same is printed by `gia COMMAND --help`. Exit codes: 0 done; 1 done, but some
+rows were not predicted, or something was found; 2 the request cannot be carried out; 130 interrupted.
 """
 
 

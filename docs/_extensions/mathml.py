@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import wrap_math_code
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
@@ -18,7 +17,7 @@ def visit_inline(self: Any, node: nodes.math) -> None:
 
 def visit_block(self: Any, node: nodes.math_block) -> None:
     """Write an equation on lines of its own."""
-    markup = tex2mathml(wrap_math_code(node.astext(), as_block=True), as_block=True)
+    markup = tex2mathml(node.astext(), as_block=True)
     self.body.append(f'<div class="math">{markup}</div>\n')
     raise nodes.SkipNode
 
