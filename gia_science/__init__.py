@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gia_science.attention import GINAttention, PNAAttention
     from gia_science.errors import GiaError
+    from gia_science.estimators import SequenceClassifier, SequenceEmbedder, SequenceRegressor
     from gia_science.evaluation.compare import compare
     from gia_science.evaluation.repeats import repeat_scores
     from gia_science.evaluation.validation import ValidationReport, validate
@@ -27,6 +28,9 @@ _HOMES = {
     "GiaError": "gia_science.errors",
     "Model": "gia_science.prediction.model",
     "PNAAttention": "gia_science.attention",
+    "SequenceClassifier": "gia_science.estimators",
+    "SequenceEmbedder": "gia_science.estimators",
+    "SequenceRegressor": "gia_science.estimators",
     "ValidationReport": "gia_science.evaluation.validation",
     "compare": "gia_science.evaluation.compare",
     "load": "gia_science.prediction.api",
@@ -41,6 +45,9 @@ __all__ = [
     "GiaError",
     "Model",
     "PNAAttention",
+    "SequenceClassifier",
+    "SequenceEmbedder",
+    "SequenceRegressor",
     "ValidationReport",
     "compare",
     "load",

@@ -33,6 +33,8 @@ class Batch:
         Known graph as pairs of token indices; padding is 0, 0.
     edge_kinds : (B, E) int64
         Kind of each edge, counted from 0; -1 for padding.
+    weights : (B,) float32 or None
+        How much each row counts in the loss; None where all count alike.
     """
 
     ids: Tensor
@@ -45,13 +47,15 @@ class Batch:
     descriptors: Tensor
     edges: Tensor
     edge_kinds: Tensor
+    weights: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
-        return Batch(**{item.name: getattr(self, item.name).to(device) for item in fields(self)})
+        tensors = {item.name: getattr(self, item.name) for item in fields(self)}
+        return Batch(**{name: tensor.to(device) for name, tensor in tensors.items() if tensor is not None})
 
 
 def collate(examples: Sequence[Example]) -> Batch:
@@ -67,6 +71,7 @@ def collate(examples: Sequence[Example]) -> Batch:
         return torch.from_numpy(out)
 
     lengths = np.array([len(stream) for stream in streams])
+    weights = np.array([example.weight for example in examples], dtype=np.float32)
     return Batch(
         ids=padded("ids", 0),
         values=padded("values", 0),
@@ -78,6 +83,7 @@ def collate(examples: Sequence[Example]) -> Batch:
         descriptors=torch.from_numpy(np.stack([example.descriptors for example in examples])),
         edges=padded("edges", 0),
         edge_kinds=padded("edge_kinds", -1),
+        weights=None if (weights == 1).all() else torch.from_numpy(weights),
     )
 
 

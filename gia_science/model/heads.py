@@ -58,7 +58,7 @@ class PropertyNetwork(nn.Module):
 
     def loss(self, batch: Batch, targets: Tensor) -> Tensor:
         """Mean loss over the targets that are there, as `task_loss` has it."""
-        return task_loss(self.config.kind, self(batch), targets)
+        return task_loss(self.config.kind, self(batch), targets, weights=batch.weights)
 
     def embed(self, batch: Batch, *, layer: int | None = None, pooling: Pooling | None = None) -> Tensor:
         """Pooled vectors ``(B, d)``: by default what the head sees; `layer` as in `GIATransformer.forward`."""
@@ -72,7 +72,7 @@ class PropertyNetwork(nn.Module):
         return hidden[:, : batch.ids.shape[1]]
 
 
-def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor) -> Tensor:
+def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor, *, weights: Tensor | None = None) -> Tensor:
     """Mean loss over the targets that are there.
 
     Parameters
@@ -84,6 +84,9 @@ def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor) -> Tensor:
         From `PropertyNetwork`.
     targets : (B, T) or (B, N) float
         Scaled values, 0/1, or class indices; NaN where missing.
+    weights : (B,) float, optional
+        How much each row counts, 1 on average over all rows of a training: the sum is divided by the number of
+        targets, not by that of the batch's own weights, so that a row of weight 2 descends as it would standing twice.
 
     Returns
     -------
@@ -101,6 +104,8 @@ def task_loss(kind: TaskKind, outputs: Tensor, targets: Tensor) -> Tensor:
         if kind == "multiclass":
             filled, known = filled.squeeze(1), known.squeeze(1)
         each = functional.cross_entropy(outputs.movedim(-1, 1), filled.long(), reduction="none")
+    if weights is not None:
+        each = each * weights.view(-1, *(1,) * (each.ndim - 1))
     return (each * known).sum() / count
 
 

@@ -34,10 +34,13 @@ class Example:
         Tokens of the sequence, molecule or composition.
     descriptors : (D,) float32
         Standardised descriptors of all blocks, one after another; NaN where a number is missing.
+    weight : float, default 1
+        How much the row counts in the loss of training; the network does not see it.
     """
 
     stream: TokenStream
     descriptors: FloatArray
+    weight: float = 1.0
 
     def __len__(self) -> int:
         return len(self.stream)

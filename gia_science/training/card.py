@@ -49,6 +49,31 @@ def model_card(
     return "\n".join(_spaced(sections)) + "\n"
 
 
+def unscored_card(prepared: Prepared, *, targets: Targets, parameters: int) -> str:
+    """Card of a model that was fitted to rows in memory and not scored, as scikit-learn's estimators are."""
+    recipe = prepared.recipe
+    network = recipe.network
+    sections = [
+        f"# {recipe.title or recipe.name}",
+        _what(prepared, targets),
+        "## How good it is",
+        "Not known from this folder: no rows were held out to score it. Whoever fitted it can tell by "
+        "cross-validation, and `gia evaluate` on new measurements.",
+        "## Data",
+        _data(prepared),
+        "## How inputs are read",
+        _options(prepared),
+        "## Network",
+        f"{network.layers} layers of {network.attention.kind} attention, width {network.width}, "
+        f"{parameters:,} parameters, seed {recipe.seed}.",
+        _start(prepared),
+        "## Limits",
+        "Predictions are interpolations of the training rows: inputs that resemble nothing in the training data can be "
+        "far off, and the output does not show it.",
+    ]
+    return "\n".join(_spaced(sections)) + "\n"
+
+
 def pretrained_card(
     recipe: PretrainRecipe,
     *,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -84,7 +85,7 @@ class RespelledExamples(Examples):
         example, target = super().__getitem__(index)
         if self.rng.random() < self.chance:
             stream = self.tokenizer.respell(self.readings[index], self.rng)
-            example = Example(stream=stream, descriptors=example.descriptors)
+            example = replace(example, stream=stream)
         return example, target
 
 

@@ -33,9 +33,19 @@ class Encoded:
     targets: Targets
 
 
-def encode(prepared: Prepared) -> Encoded:
-    """Tokens and scaled descriptors of every row, and the targets with their scaling."""
+def encode(prepared: Prepared, *, featurizer: Featurizer | None = None) -> Encoded:
+    """Tokens and scaled descriptors of every row, and the targets with their scaling.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    featurizer : Featurizer, optional
+        That of a trained model, whose scaling of descriptors is kept; by default it is learnt.
+    """
     recipe = prepared.recipe
+    if featurizer is not None:
+        known = [featurizer.example(row.reading, numbers=row.numbers.tolist()) for row in prepared.rows]
+        return Encoded(featurizer, known, _scaled_targets(prepared))
     source = DescriptorSource(providers=recipe.descriptors or (), columns=recipe.data.columns)
     raw = [source.compute(row.reading, row.numbers.tolist()) for row in prepared.rows]
     featurizer = Featurizer.fit(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from gia_science.errors import counted
 from gia_science.model.config import BlockConfig, NetworkConfig
+from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
@@ -72,10 +74,30 @@ def build_member(config: NetworkConfig, pretrained: SavedPretrained | None) -> P
     return network
 
 
+def continued_config(config: NetworkConfig, prepared: Prepared, encoded: Encoded) -> NetworkConfig:
+    """Architecture of the members that go on from trained ones: theirs, with what is predicted now."""
+    targets = encoded.targets
+    now = {"kind": targets.kind, "outputs": targets.outputs, "members": prepared.recipe.network.members}
+    return config.model_copy(update=now)
+
+
+def continue_member(config: NetworkConfig, start: PropertyEnsemble, number: int) -> PropertyNetwork:
+    """A network with the weights of a trained member; the head is new where it predicts something else."""
+    network = PropertyNetwork(config)
+    trained = start.members[number % len(start.members)]
+    assert isinstance(trained, PropertyNetwork)
+    network.backbone.load_state_dict(trained.backbone.state_dict())
+    network.pool.load_state_dict(trained.pool.state_dict())
+    if (config.kind, config.outputs) == (start.config.kind, start.config.outputs):
+        network.head.load_state_dict(trained.head.state_dict())
+    return network
+
+
 def fit_members(
     prepared: Prepared,
     encoded: Encoded,
     *,
+    start: PropertyEnsemble | None = None,
     devices: Devices = ONE_DEVICE,
     progress: bool | None = None,
 ) -> list[Fitted[PropertyNetwork]]:
@@ -85,6 +107,8 @@ def fit_members(
     ----------
     prepared : Prepared
     encoded : Encoded
+    start : PropertyEnsemble, optional
+        Trained networks to go on from, one after another; `encoded` is then by their featurizer.
     devices, progress
         As in `fit_network`.
 
@@ -94,15 +118,22 @@ def fit_members(
         When a loss is no longer finite.
     """
     recipe = prepared.recipe
-    config = network_config(prepared, encoded)
+    config = (
+        network_config(prepared, encoded)
+        if start is None
+        else continued_config(start.config, prepared, encoded)
+    )
     measured = has_validation(prepared)
     if not measured:
         logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
     members = []
     for number in range(config.members):
         seed = recipe.seed + SEEDS_APART * number
+        build = partial(build_member, config, prepared.pretrained)
+        if start is not None:
+            build = partial(continue_member, config, start, number)
         fitted = fit_network(
-            partial(build_member, config, prepared.pretrained),
+            build,
             data=member_data(prepared, encoded, seed=seed),
             optimizer=recipe.training,
             validate=measured,
@@ -125,6 +156,9 @@ def has_validation(prepared: Prepared) -> bool:
 def member_data(prepared: Prepared, encoded: Encoded, *, seed: int) -> BatchedData:
     """Training and validation rows of one member."""
     recipe, split, examples = prepared.recipe, prepared.split, encoded.examples
+    if prepared.weights is not None:
+        counted_rows = zip(examples, prepared.weights.tolist(), strict=True)
+        examples = [replace(example, weight=weight) for example, weight in counted_rows]
     targets = [encoded.targets.encode(row.target) for row in prepared.rows]
     per_token = encoded.targets.kind == "per_token"
     train = Examples([examples[i] for i in split.train], targets=[targets[i] for i in split.train])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gia_science.data.duplicates import Duplicates, find_duplicates, resolve_duplicates
 from gia_science.data.inference import infer_targets
@@ -28,6 +29,7 @@ from gia_science.training.recipe import REGULARISATION, Recipe
 from gia_science.training.start import adopt
 
 logger = logging.getLogger("gia_science")
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Prepared:
         Rows that the policy made one with another.
     pretrained : SavedPretrained or None
         The network to start from.
+    weights : (n,) float64 or None
+        How much each row counts in the loss, 1 on average; None where all count alike.
     """
 
     recipe: Recipe
@@ -64,6 +68,7 @@ class Prepared:
     duplicates: Duplicates
     merged: int = 0
     pretrained: SavedPretrained | None = None
+    weights: FloatArray | None = None
 
 
 def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
@@ -85,18 +90,10 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     ModelFolderError
         When that network cannot be read.
     """
-    pretrained = None
-    if recipe.pretrained is not None:
-        pretrained = load_pretrained(recipe.pretrained.folder)
-        recipe = adopt(recipe, pretrained)
+    recipe, pretrained = with_pretrained(recipe)
     table = open_rows(recipe.data, table)
     _check_columns(recipe, table)
-    recipe = _resolve(recipe, table)
-    tokenizer = make_tokenizer(
-        str(recipe.data.domain),
-        options=recipe.tokens,
-        vocabulary=None if pretrained is None else pretrained.featurizer.tokenizer.vocabulary,
-    )
+    recipe, tokenizer = settle(recipe, table, pretrained=pretrained)
     targets = _targets(recipe, table)
     recipe = recipe.updated({"target.kind": targets.kind, "target.labels": targets.labels})
     rows, left_out, places = _read(recipe, table, tokenizer=tokenizer, targets=targets)
@@ -120,6 +117,35 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
         merged=resolved.merged,
         pretrained=pretrained,
     )
+
+
+def with_pretrained(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None]:
+    """The pretrained network that a recipe names, and the recipe with what it decides.
+
+    Raises
+    ------
+    RecipeError, ModelFolderError
+        When the network cannot be read, or the recipe sets something else.
+    """
+    if recipe.pretrained is None:
+        return recipe, None
+    pretrained = load_pretrained(recipe.pretrained.folder)
+    return adopt(recipe, pretrained), pretrained
+
+
+def settle(
+    recipe: Recipe, table: LoadedTable, *, pretrained: SavedPretrained | None
+) -> tuple[Recipe, DomainTokenizer[Any]]:
+    """The recipe with everything that is recognised from the table filled in, and its tokenizer.
+
+    Raises
+    ------
+    TableError, RecipeError
+        When the input column or its domain is not clear, or descriptors are of another domain.
+    """
+    recipe = _resolve(recipe, table)
+    vocabulary = None if pretrained is None else pretrained.featurizer.tokenizer.vocabulary
+    return recipe, make_tokenizer(str(recipe.data.domain), options=recipe.tokens, vocabulary=vocabulary)
 
 
 def _check_columns(recipe: Recipe, table: LoadedTable) -> None:

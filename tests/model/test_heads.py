@@ -126,3 +126,17 @@ def test_every_kind_of_task_has_outputs_of_its_shape(make_saved, kind: TaskKind)
     missing = [name for name, weight in saved.network.named_parameters() if weight.grad is None]
     assert not [name for name in missing if not name.startswith("pool")], "every weight takes part"
     assert saved.network.embed(batch).shape == (2, 16)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_weight_two_descends_as_it_would_twice(kind: TaskKind) -> None:
+    """With weights of mean 1: the weighted mean over three rows is the plain one over four, one of them twice."""
+    torch.manual_seed(0)
+    places = {"per_token": (5, 3), "multiclass": (3,), "binary": (1,)}.get(kind, (2,))
+    outputs = torch.randn(3, *places)
+    wanted = (3, 5) if kind == "per_token" else (3, 1) if kind in ("multiclass", "binary") else (3, 2)
+    targets = torch.randint(0, 2, wanted).float()
+    rows = torch.tensor([0, 1, 1, 2])
+    weights = torch.tensor([1.0, 2.0, 1.0]) * 3 / 4
+    weighted = task_loss(kind, outputs, targets, weights=weights)
+    torch.testing.assert_close(weighted, task_loss(kind, outputs[rows], targets[rows]))
