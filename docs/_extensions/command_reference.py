@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -75,6 +76,6 @@ def _entry(term: str, parameter: Any) -> list[str]:
     if parameter.param_type_name == "option" and parameter.required:
         text += " Required."
     default = parameter.default
-    if isinstance(default, int | float | str) and not isinstance(default, bool) and default != "":
+    if isinstance(default, int | float | str | Path) and not isinstance(default, bool) and default != "":
         text += f" Default: `{default}`."
     return [term, f": {text.strip() or 'See above.'}", ""]
