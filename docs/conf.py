@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
+
+from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]
@@ -46,3 +49,16 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def _skip_metadata_requests(
+    app: Sphinx, what: str, name: str, item: object, skip: bool, options: object
+) -> bool | None:
+    """scikit-learn makes these methods, and their text refers to pages of its own."""
+    del app, what, item, skip, options
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def setup(app: Sphinx) -> None:
+    """Leave out what other packages describe."""
+    app.connect("autodoc-skip-member", _skip_metadata_requests)
