@@ -13,8 +13,8 @@ from gia_science.training.recipe import PretrainRecipe, Recipe
 
 HEAD = """# Settings
 
-Every setting of a recipe by its dotted name, made from the classes that check them. One is changed by `--set NAME=VALUE`
-on the command line, by `settings={"NAME": value}` in Python, or in a YAML file that `--task` is given. `gia tasks show
+Every setting of a recipe by its dotted name, from the classes that check them. One is changed by `--set NAME=VALUE` on
+the command line, by `settings={"NAME": value}` in Python, or in a YAML file that `--task` is given. `gia tasks show
 nav17` prints a whole recipe.
 """
 
