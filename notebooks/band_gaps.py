@@ -65,8 +65,8 @@ pd.DataFrame({"MAE of held-out rows, eV": scores(alone)})
 alone.predict(["GaN", "NGa", "Ga0.5N0.5", "Ga0.5In0.5N", "fe2o3"])
 
 # %% [markdown]
-# A scan over a solid solution is a list of formulas, here in steps of 2.5 %. Of the data set's rows a single one lies on
-# this line.
+# A scan over a solid solution is a list of formulas, here in steps of 2.5 %. Of the data set's rows a single one lies
+# on this line.
 
 # %%
 x = np.linspace(0, 1, 41)
