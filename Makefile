@@ -4,12 +4,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 FUZZ_SECONDS ?= 600
 
-.PHONY: help install demo test test-slow fuzz check format clean
+.PHONY: help install demo test test-slow notebooks notebooks-update docs fuzz check format clean
 
 help:
 	@echo "make demo       train three real predictors and write runs/demo/ (about five minutes)"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the long tests too"
+	@echo "make notebooks  run the notebooks"
+	@echo "make docs       build the documentation into docs/_build/html"
 	@echo "make fuzz       feed the readers random bytes for FUZZ_SECONDS (600)"
 	@echo "make check      lint, types, import rules"
 
@@ -29,6 +31,17 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2
 
+notebooks: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --nbmake --nbmake-timeout 600 notebooks
+
+# A notebook needs no widgets, and its outputs no line about where they are not installed.
+notebooks-update: $(STAMP)
+	$(BIN)/jupytext --sync notebooks/*.py
+	PYTHONWARNINGS="ignore:IProgress not found" $(BIN)/python -m pytest -q --nbmake --nbmake-timeout 900 --overwrite notebooks
+
+docs: $(STAMP)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
 fuzz: $(STAMP)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
 	$(BIN)/python tests/fuzz/fuzz_tables.py --seconds $(FUZZ_SECONDS) --folder runs/fuzz
@@ -44,4 +57,4 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) runs docs/_build docs/generated notebooks/runs .pytest_cache .mypy_cache .ruff_cache

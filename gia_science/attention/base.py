@@ -19,6 +19,12 @@ from gia_science.errors import RecipeError
 class GraphAttention(nn.Module, ABC):
     """What all kinds share: queries, keys, values and sharpening, and an optional output projection.
 
+    Parameters
+    ----------
+    width : int
+        d, a multiple of `2 * heads`.
+    config : AttentionConfig
+
     Attributes
     ----------
     query_key : torch.nn.Linear

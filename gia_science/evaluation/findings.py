@@ -120,6 +120,8 @@ class ValidationReport:
         How often J, U, O, B, Z and X occur.
     notes : tuple of NoteCount
         What was assumed in reading.
+    remarks : tuple of str
+        What else the table has to say of itself.
     seen : int
         Rows that the model was trained on.
     leakage : LeakageReport or None
