@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import joblib
+import loky
 import numpy as np
 import torch
 from torch import nn
@@ -32,6 +33,8 @@ from gia_science.training.rotation import MemberRows
 logger = logging.getLogger("gia_science")
 WORTH_PROCESSES = 1_000_000
 """Tokens that all members together are trained on, from which on processes of their own save time."""
+IDLE_SECONDS = 10
+"""How long such a process stays when there is nothing to do."""
 SEEDS_APART = 1000
 """Distance of the seeds of two members, so that runs of neighbouring seeds share none."""
 
@@ -218,6 +221,8 @@ def fit_members(
         logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
     tokens = sum(member.tokens for member in members)
     jobs = min(jobs, len(members)) if tokens >= WORTH_PROCESSES and on_one_cpu(devices) else 1
+    if jobs > 1:
+        logger.info("training %d networks, %d at a time", len(members), jobs)
     fitted: list[Fitted[PropertyNetwork]] = []
     for member, one in zip(members, _in_turn(members, devices, progress, jobs=jobs), strict=True):
         chosen = f", the best is {one.best_epoch + 1}" if member.validate else ""
@@ -239,13 +244,26 @@ def _in_turn(
         yield from (member.fit(devices=devices, progress=progress) for member in members)
         return
     # Unlike processes of the standard library, these do not run the user's script again.
-    yield from joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator")(
-        joblib.delayed(_fit_alone)(member) for member in members
-    )
+    executor = loky.get_reusable_executor(max_workers=jobs, timeout=IDLE_SECONDS, initializer=_start_process)
+    waiting = [executor.submit(_fit_alone, member) for member in members]
+    done = False
+    try:
+        for fitted in waiting:
+            yield fitted.result()
+        done = True
+    finally:
+        if not done:
+            # After an error or an interruption nobody waits for the others.
+            executor.shutdown(wait=False, kill_workers=True)
+
+
+def _start_process() -> None:
+    torch.set_num_threads(1)
+    # Ctrl-C reaches every process of a terminal: the first tells of it, the others end without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _fit_alone(member: Member) -> Fitted[PropertyNetwork]:
-    torch.set_num_threads(1)
     return member.fit(devices=Devices("cpu"), progress=False)
 
 

@@ -315,16 +315,20 @@ def test_a_reader_that_leaves_early_is_no_error(write, molecules, tmp_path) -> N
     process.wait()
 
 
-def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(write, tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("members", "sign"), [("1", b"Epoch 1/"), ("3", b"2 at a time")], ids=["one network", "side by side"]
+)
+def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(write, tmp_path, members, sign) -> None:
     """Also in the middle of training, where Lightning has an end of its own."""
     write(TABLE)
     options = ["-o", tmp_path / "new", "--set", "training.epochs=100000", "--set", "descriptors=[]"]
     leader, follower = pty.openpty()
+    options += ["--members", members, "--threads", "2"]
     process = start("train", tmp_path / "in.csv", "-t", "logS", *options, stderr=follower)
     os.close(follower)
     told = b""
     try:
-        while b"Epoch 1/" not in told:
+        while sign not in told:
             told += os.read(leader, 4096)
         process.send_signal(signal.SIGINT)
         with suppress(OSError):  # what a terminal says when the other end is closed
