@@ -111,13 +111,19 @@ class Targets(Strict):
             raise ValueError("quantiles must rise, with 0.5 among them")
         if self.priors and (self.kind in ("regression", "per_token") or len(self.priors) != self.outputs):
             raise ValueError("shares of classes need one for each output")
-        if self.blend and (self.kind == "per_token" or self.quantiles):
-            raise ValueError("a forest predicts neither classes of residues nor quantiles")
+        if self.blend and not self.can_blend:
+            raise ValueError("a forest predicts no classes of residues, no quantiles and no several labels")
 
     @property
     def outputs(self) -> int:
         """Number of targets, or of classes."""
         return len(self.labels) if self.kind in ("multiclass", "per_token") else len(self.names)
+
+    @property
+    def can_blend(self) -> bool:
+        """Whether a forest can predict them too."""
+        several = self.kind == "multilabel" and len(self.names) > 1
+        return not (self.kind == "per_token" or self.quantiles or several)
 
     @property
     def gates(self) -> tuple[int, ...]:
@@ -147,7 +153,7 @@ class Targets(Strict):
         gated = np.isin(np.arange(len(self.names)), self.gates)
         return np.where(gated & (values == 0), -np.inf, scaled) if self.gates else scaled
 
-    def decode(self, outputs: FloatArray) -> FloatArray:
+    def decode(self, outputs: FloatArray, *, forest: bool = True) -> FloatArray:
         """Activated outputs to the user's units; probabilities pass unchanged.
 
         Parameters
@@ -156,13 +162,15 @@ class Targets(Strict):
             Of the M members of an ensemble, one after another; then, of a blend, of its forest. What is averaged are
             probabilities, and scaled values before a transform is undone: an average of medians of logarithms, say,
             and not of the values themselves.
+        forest : bool, default True
+            Without it, what the networks of a blend say alone.
 
         Returns
         -------
         (..., outputs) float64
         """
         restored = self._restored(self._mean(self._networks(outputs)))
-        if not self.blend:
+        if not self.blend or not forest:
             return restored
         blended: FloatArray = (1 - self.blend) * restored + self.blend * outputs[..., -self.outputs :]
         return blended

@@ -5,17 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError
@@ -23,6 +17,7 @@ from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.forest import Forest
 from gia_science.model.heads import PropertyNetwork
 from gia_science.prediction.forward import all_computed, predict_examples
+from gia_science.tokens.stream import IntArray
 from gia_science.training.encode import Encoded
 from gia_science.training.fit import Fitted
 from gia_science.training.prepare import Prepared
@@ -30,12 +25,14 @@ from gia_science.training.prepare import Prepared
 logger = logging.getLogger("gia_science")
 FloatArray = npt.NDArray[np.float64]
 
-TREES = 200
+TREES = 100
+FOLD_TREES = 30
+"""Trees of the forests that predict rows left out: enough to know how well such a forest does."""
+MOST_LEAVES = 5000
+"""Beyond so many rows leaves hold several of them, so that the stored trees stay of one size."""
 FEWEST_ROWS = 50
-"""Rows left out by the networks, below which a share cannot be told: it is then a half."""
+"""Rows left out, below which a share cannot be told: it is then a half."""
 SHARES = np.linspace(0.0, 1.0, 21)
-FEATURE_SHARE = 1 / 3
-"""Descriptors that a regression tree of a random forest tries at a split, as of the baseline."""
 
 
 @dataclass(frozen=True)
@@ -45,40 +42,34 @@ class Blend:
     Parameters
     ----------
     forest : Forest
-    name : str
-        ``"random forest"`` or ``"extra trees"``.
     share : float
         Part of the prediction that is the forest's, 0 to 1; the rest is the networks'.
     rows : int
-        Rows that neither had seen, by which the share was chosen.
+        Rows that neither had seen, by which the share was chosen; 0 where there were too few.
     """
 
     forest: Forest
-    name: str
     share: float
     rows: int
 
     def __str__(self) -> str:
-        chosen = (
-            f"chosen by {self.rows} rows that neither had seen"
-            if self.rows
-            else "too few rows to choose it by"
-        )
+        chosen = "too few rows to choose it by"
+        if self.rows:
+            chosen = f"chosen by {self.rows} rows that neither had seen"
         return (
-            f"{self.share:.0%} {self.name} on the same descriptors, {1 - self.share:.0%} networks ({chosen})"
+            f"{self.share:.0%} extra trees on the same descriptors, {1 - self.share:.0%} networks ({chosen})"
         )
 
 
 def fit_blend(
     prepared: Prepared, encoded: Encoded, members: Sequence[Fitted[PropertyNetwork]], *, jobs: int = 1
 ) -> Blend | None:
-    """Fit a forest and choose its share.
+    """Fit extremely randomised trees (Geurts et al., Mach. Learn. 2006, 63, 3) and choose their share.
 
-    Of a random forest and extremely randomised trees, both on bootstrap samples, the one with the smaller error on rows
-    out of its bags is kept. Its share is the one of `SHARES` at which the blend of its predictions out of the bags
-    with those of the networks errs least, on the rows that a network was stopped by and has not learnt from. A linear
-    stack of two (Wolpert, Neural Networks 1992, 5, 241), whose weights sum to one. As a single network stands here
-    for all of them, the networks' share comes out rather too small.
+    The share is the one of `SHARES` at which the blend errs least on the rows that a network was stopped by: that
+    network, and a forest fitted on what the network has learnt from, predict them. A linear stack of two (Wolpert,
+    Neural Networks 1992, 5, 241), whose weights sum to one. As a single network stands here for all of them, the
+    networks' share comes out rather too small. The forest of the model is then fitted on all rows not held out.
 
     Parameters
     ----------
@@ -98,28 +89,21 @@ def fit_blend(
     RecipeError
         Where there are no descriptors, or the task is one for which there is no forest.
     """
-    targets = encoded.targets
     _require_possible(encoded)
-    values = np.stack([row.target for row in prepared.rows])
-    known = np.array([row for row in prepared.learnt if not np.isnan(values[row]).any()], dtype=np.int64)
-    x = np.nan_to_num(np.stack([encoded.examples[row].descriptors for row in known]))
-    weights = None if prepared.weights is None else prepared.weights[known]
-    name, fitted, out_of_bag = _best_forest(
-        x, values[known], targets, weights=weights, seed=prepared.recipe.seed, jobs=jobs
-    )
-    rows, by_networks = _left_out(prepared, encoded, members)
-    place = {int(row): number for number, row in enumerate(known)}
-    seen = np.array([int(row) in place for row in rows], dtype=bool)
-    rows, by_networks = rows[seen], by_networks[seen]
-    by_forest = out_of_bag[[place[int(row)] for row in rows]] if len(rows) else by_networks
-    there = np.isfinite(by_forest).all(axis=1)
-    truth, by_networks, by_forest = values[rows[there]], by_networks[there], by_forest[there]
-    forest = Forest.of(fitted, features=x.shape[1])
+    table = _Table(prepared, encoded, jobs)
+    truth, by_networks, by_forests = table.left_out(members)
     if len(truth) < FEWEST_ROWS:
-        return Blend(forest, name, 0.5, 0)
-    errors = [_error(share * by_forest + (1 - share) * by_networks, truth, targets) for share in SHARES]
-    share = float(SHARES[int(np.argmin(errors))])
-    return Blend(forest, name, share, len(truth)) if share > 0 else None
+        share, rows = 0.5, 0
+    else:
+        targets = encoded.targets
+        errors = [_error(share * by_forests + (1 - share) * by_networks, truth, targets) for share in SHARES]
+        share, rows = float(SHARES[int(np.argmin(errors))]), len(truth)
+    if not share:
+        return None
+    fitted = table.fit(prepared.learnt, trees=TREES)
+    if len(getattr(fitted, "classes_", encoded.targets.labels)) < len(encoded.targets.labels):
+        return None  # it has no word for a class that only held-out rows have
+    return Blend(Forest.of(fitted, features=table.x.shape[1]), share, rows)
 
 
 def blended(
@@ -139,11 +123,7 @@ def blended(
 
 def _require_possible(encoded: Encoded) -> None:
     targets = encoded.targets
-    if (
-        targets.kind == "per_token"
-        or targets.quantiles
-        or (targets.kind == "multilabel" and targets.outputs > 1)
-    ):
+    if not targets.can_blend:
         what = "quantiles" if targets.quantiles else f"{targets.kind} targets"
         raise RecipeError(f"there is no forest to blend with for {what}", hint="leave out network.blend")
     if not len(encoded.examples[0].descriptors):
@@ -152,70 +132,66 @@ def _require_possible(encoded: Encoded) -> None:
         )
 
 
-def _best_forest(
-    x: FloatArray,
-    y: FloatArray,
-    targets: Targets,
-    *,
-    weights: FloatArray | None,
-    seed: int,
-    jobs: int,
-) -> tuple[str, Any, FloatArray]:
-    """Name, fitted forest and its predictions out of the bags ``(n, outputs)`` of the better of two."""
-    fitted = []
-    for name, maker in _makers(targets).items():
-        forest = maker(TREES, bootstrap=True, oob_score=_no_score, random_state=seed, n_jobs=jobs)
-        forest.fit(
-            x, y if targets.kind == "regression" and y.shape[1] > 1 else y[:, 0], sample_weight=weights
+class _Table:
+    """What the forests see of the rows."""
+
+    def __init__(self, prepared: Prepared, encoded: Encoded, jobs: int) -> None:
+        self.prepared, self.encoded, self.jobs = prepared, encoded, jobs
+        self.x = np.nan_to_num(np.stack([example.descriptors for example in encoded.examples]))
+        self.y = np.stack([row.target for row in prepared.rows])
+        self.known: npt.NDArray[np.bool_] = ~np.isnan(self.y).any(axis=1)
+
+    def fit(self, rows: IntArray, *, trees: int) -> Any:
+        """A forest of scikit-learn, fitted on those of the rows whose targets are known."""
+        targets, weights = self.encoded.targets, self.prepared.weights
+        rows = rows[self.known[rows]]
+        make = ExtraTreesRegressor if targets.kind == "regression" else ExtraTreesClassifier
+        forest = make(
+            trees,
+            min_samples_leaf=1 + len(rows) // MOST_LEAVES,
+            random_state=self.prepared.recipe.seed,
+            n_jobs=self.jobs,
         )
-        found = _out_of_bag(forest, targets)
-        there = np.isfinite(found).all(axis=1)
-        fitted.append((_error(found[there], y[there], targets) if there.any() else 0.0, name, forest, found))
-    _, name, forest, found = min(fitted, key=lambda one: one[0])
-    return name, forest, found
+        y = self.y[rows] if self.y.shape[1] > 1 else self.y[rows, 0]
+        return forest.fit(self.x[rows], y, sample_weight=None if weights is None else weights[rows])
 
+    def left_out(
+        self, members: Sequence[Fitted[PropertyNetwork]]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of the rows that stopped a network: measured, predicted by that network, and by such a forest."""
+        targets = self.encoded.targets
+        parts: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+        drawn = self.prepared.member_rows if self.prepared.rotated else self.prepared.member_rows[:1]
+        for member, rows in zip(members, drawn, strict=False):
+            asked = rows.validation[self.known[rows.validation]]
+            if not len(asked):
+                continue
+            examples = [self.encoded.examples[row] for row in asked]
+            alone = PropertyEnsemble.of([member.network])
+            outputs = all_computed(predict_examples(alone, examples, kind=targets.kind))
+            forest = self.fit(rows.train, trees=FOLD_TREES)
+            parts.append(
+                (
+                    self.y[asked],
+                    targets.decode(np.stack(outputs).astype(np.float64)),
+                    self._predict(forest, asked),
+                )
+            )
+        if not parts:
+            none = np.zeros((0, targets.outputs))
+            return none, none, none
+        truth, networks, forests = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return truth, networks, forests
 
-def _makers(targets: Targets) -> dict[str, Any]:
-    if targets.kind == "regression":
-        return {
-            "random forest": partial(RandomForestRegressor, max_features=FEATURE_SHARE),
-            "extra trees": ExtraTreesRegressor,
-        }
-    return {"random forest": RandomForestClassifier, "extra trees": ExtraTreesClassifier}
-
-
-def _no_score(*_: Any) -> float:
-    """What scikit-learn would say of the predictions out of the bags, which are all that is asked for."""
-    return 0.0
-
-
-def _out_of_bag(forest: Any, targets: Targets) -> FloatArray:
-    """Predictions ``(n, outputs)`` by the trees that have not seen the row; NaN where all have."""
-    if targets.kind == "regression":
-        found: FloatArray = forest.oob_prediction_.reshape(-1, targets.outputs)
-        return found
-    shares = forest.oob_decision_function_
-    probabilities: FloatArray = np.zeros((len(shares), len(targets.labels)))
-    probabilities[:, forest.classes_.astype(np.int64)] = shares
-    return probabilities[:, 1:] if targets.kind == "binary" else probabilities
-
-
-def _left_out(
-    prepared: Prepared, encoded: Encoded, members: Sequence[Fitted[PropertyNetwork]]
-) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Rows that stopped a network, and what that network predicts of them ``(n, outputs)``."""
-    rows, found = [], []
-    for member, drawn in zip(members, prepared.member_rows, strict=True):
-        if not len(drawn.validation):
-            continue
-        alone = PropertyEnsemble.of([member.network])
-        examples = [encoded.examples[row] for row in drawn.validation]
-        outputs = all_computed(predict_examples(alone, examples, kind=encoded.targets.kind))
-        rows.append(drawn.validation)
-        found.append(encoded.targets.decode(np.stack(outputs)))
-    if not rows:
-        return np.zeros(0, dtype=np.int64), np.zeros((0, encoded.targets.outputs))
-    return np.concatenate(rows), np.concatenate(found)
+    def _predict(self, forest: Any, rows: IntArray) -> FloatArray:
+        targets = self.encoded.targets
+        if targets.kind == "regression":
+            values: FloatArray = forest.predict(self.x[rows]).reshape(len(rows), targets.outputs)
+            return values
+        # A class may be missing among the rows of a fold.
+        probabilities: FloatArray = np.zeros((len(rows), len(targets.labels)))
+        probabilities[:, forest.classes_.astype(np.int64)] = forest.predict_proba(self.x[rows])
+        return probabilities[:, 1:] if targets.kind == "binary" else probabilities
 
 
 def _error(prediction: FloatArray, truth: FloatArray, targets: Targets) -> float:

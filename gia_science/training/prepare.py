@@ -144,7 +144,7 @@ def prepare(recipe: Recipe, *, table: LoadedTable | None = None) -> Prepared:
     tell_resolved(resolved, policy)
     rows, places = resolved.rows, [places[index] for index in resolved.kept]
     require_rows(rows, f" left by duplicates: {policy}", table)
-    recipe = with_members(recipe, len(rows))
+    recipe = _with_blend(with_members(recipe, len(rows)), targets)
     split = split_rows(recipe.split, SplitInput(rows, table, places, tokenizer.domain, targets))
     return Prepared(
         recipe=recipe,
@@ -165,6 +165,15 @@ def with_members(recipe: Recipe, rows: int) -> Recipe:
     if recipe.network.members is not None or recipe.training.time is not None:
         return recipe
     return recipe.updated({"network.members": usual_members(rows)})
+
+
+def _with_blend(recipe: Recipe, targets: Targets) -> Recipe:
+    """The recipe with a forest beside the networks, where it says nothing and there can be one."""
+    if recipe.network.blend is not None:
+        return recipe
+    described = bool(recipe.descriptors or recipe.data.columns) and recipe.backbone is None
+    wanted = described and recipe.target.loss != "quantile" and targets.can_blend
+    return recipe.updated({"network.blend": wanted})
 
 
 def with_start(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None, Base | None]:

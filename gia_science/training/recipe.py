@@ -106,10 +106,11 @@ class NetworkRecipe(BackboneRecipe):
         description="With several members and test rows: give each member another tenth of the training and "
         "validation rows to be stopped by, so that together they learn from all of them.",
     )
-    blend: bool = Field(
-        default=False,
+    blend: bool | None = Field(
+        default=None,
         description="Blend the networks with a forest on the same descriptors; its share is chosen by rows that "
-        "neither has seen, and told.",
+        "neither has seen, and told. Where not given: yes, where there are descriptors and a forest for such targets, "
+        "and the network is trained from a table; not in scikit-learn's estimators.",
     )
     known_edges: bool = Field(
         default=False,

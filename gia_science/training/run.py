@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.record import LoadedTable
-from gia_science.data.rows import Row
 from gia_science.data.splits.stored import split_record
 from gia_science.data.targets import Targets
 from gia_science.evaluation.leakage import LeakageReport, leakage
@@ -19,16 +18,13 @@ from gia_science.evaluation.report import (
     NOT_ASKED,
     BaselinePrediction,
     Evaluation,
-    RowKey,
     evaluate_predictions,
 )
-from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.folder import SavedModel
 from gia_science.model.heads import PropertyNetwork
 from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.prediction.model import Model
 from gia_science.prediction.reference import NO_RESIDUES, baseline_predictions, measured_rows
-from gia_science.tokens.featurizer import Example
 from gia_science.training.blend import blended
 from gia_science.training.budget import within_time
 from gia_science.training.card import model_card
@@ -42,6 +38,7 @@ from gia_science.training.report import leakage_file, prediction_table, report_p
 
 logger = logging.getLogger("gia_science")
 FloatArray = npt.NDArray[np.float64]
+NETWORKS_ALONE = "networks_alone"
 
 
 @dataclass(frozen=True)
@@ -100,8 +97,11 @@ def run(
     network, targets = blended(prepared, encoded, members, jobs=jobs)
     part, chosen = ("test", split.test) if len(split.test) else ("validation", split.validation)
     evaluated = [rows[i] for i in chosen]
-    truth, prediction, keys = _predict(network, targets, evaluated, [examples[i] for i in chosen])
-    baselines = _baselines(prepared, targets, chosen, jobs=jobs)
+    shown = [examples[i] for i in chosen]
+    outputs = all_computed(predict_examples(network, shown, kind=targets.kind))
+    truth, keys = measured_rows(evaluated, shown, per_token=targets.kind == "per_token")
+    prediction, alone = _decoded(targets, outputs)
+    baselines = (*alone, *_baselines(prepared, targets, chosen, jobs=jobs))
     evaluation = evaluate_predictions(
         targets,
         truth=truth,
@@ -143,15 +143,19 @@ def run(
     return Result(Model(saved), evaluation, prepared)
 
 
-def _predict(
-    network: PropertyEnsemble, targets: Targets, rows: Sequence[Row], examples: Sequence[Example]
-) -> tuple[FloatArray, FloatArray, list[RowKey]]:
-    """What was measured, what is predicted, and of which row; per-token tasks have one residue per row."""
-    outputs = all_computed(predict_examples(network, examples, kind=targets.kind))
-    truth, keys = measured_rows(rows, examples, per_token=targets.kind == "per_token")
-    if targets.kind != "per_token":
-        return truth, targets.decode(np.stack(outputs)), keys
-    return truth, np.concatenate(outputs), keys
+def _decoded(
+    targets: Targets, outputs: Sequence[npt.NDArray[np.floating[Any]]]
+) -> tuple[FloatArray, tuple[BaselinePrediction, ...]]:
+    """Predictions, of per-token tasks one line per residue; and of a blend those of the networks without the forest."""
+    if targets.kind == "per_token":
+        return np.concatenate(outputs).astype(np.float64), ()
+    found = np.stack(outputs).astype(np.float64)
+    if not targets.blend:
+        return targets.decode(found), ()
+    networks = targets.decode(found, forest=False)
+    values = networks[:, None, :] if targets.kind == "multiclass" else networks
+    title = "the networks of this model, without the forest that they are blended with"
+    return targets.decode(found), (BaselinePrediction(NETWORKS_ALONE, title, values),)
 
 
 def _baselines(
