@@ -53,10 +53,12 @@ def error_log() -> Iterator[ErrorLog]:
     # cannot capture; there the reason stays unknown.
     capture = getattr(rdBase, "CaptureErrorLog", rdBase.BlockLogs)
     log = ErrorLog()
-    with _LOCK, rdBase.BlockLogs(), capture() as caught:
-        yield log
-    try:
-        log.messages = getattr(caught, "messages", "")
-    # RDKit quotes its input by bytes, and may cut a letter in two.
-    except UnicodeDecodeError:
-        log.messages = "a character that is not ASCII"
+    with _LOCK:
+        with rdBase.BlockLogs(), capture() as caught:
+            yield log
+        # Before another thread captures, and what was written is gone.
+        try:
+            log.messages = getattr(caught, "messages", "")
+        # RDKit quotes its input by bytes, and may cut a letter in two.
+        except UnicodeDecodeError:
+            log.messages = "a character that is not ASCII"

@@ -139,7 +139,7 @@ class _Table:
         self.prepared, self.encoded, self.jobs = prepared, encoded, jobs
         self.x = np.nan_to_num(np.stack([example.descriptors for example in encoded.examples]))
         self.y = np.stack([row.target for row in prepared.rows])
-        self.known: npt.NDArray[np.bool_] = ~np.isnan(self.y).any(axis=1)
+        self.known = np.asarray(~np.isnan(self.y).any(axis=1))
 
     def fit(self, rows: IntArray, *, trees: int) -> Any:
         """A forest of scikit-learn, fitted on those of the rows whose targets are known."""

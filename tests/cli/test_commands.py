@@ -24,7 +24,14 @@ SURFACE = {
     "train": {
         "data", "--target", "-t", "--out", "-o", "--task", "--from", "--input", "--domain", "--kind", "--column",
         "--split", "--fold", "--bad-rows", "--duplicates", "--format", "--header", "--no-header", "--seed", "--set",
+        "--members", "--time", "--blend", "--no-blend",
         "--baseline", "--no-baseline", "--device", "--devices", "--nodes", "--threads", "--overwrite",
+    },
+    "finetune": {
+        "data", "--base", "--adapter", "--target", "-t", "--out", "-o", "--keep-base", "--task", "--input", "--domain",
+        "--kind", "--column", "--split", "--fold", "--bad-rows", "--duplicates", "--format", "--header", "--no-header",
+        "--seed", "--set", "--baseline", "--no-baseline", "--device", "--devices", "--nodes", "--threads",
+        "--overwrite",
     },
     "validate": {
         "data", "--target", "-t", "--input", "--domain", "--kind", "--column", "--model", "--max-length", "--split",

@@ -242,7 +242,8 @@ def test_what_is_odd_in_a_split_column_is_told(fit) -> None:
     assert done.code == 0
     assert "split: the split column marks no row for validation" in done.told
     assert any(line.startswith("split: 1 inputs stand in more than one part") for line in done.told)
-    assert "no validation rows to choose an epoch by: the last averaged weights are kept" in done.told
+    alone = fit(table, "-t", "gap", "--split", "part", "--members", "1")
+    assert "no validation rows to choose an epoch by: the last averaged weights are kept" in alone.told
     bad = fit(table.replace("test", "1"), "-t", "gap", "--split", "part")
     assert "words in the split column are not known: got '1'" in bad.error
     assert "did you mean 'part'?" in fit(table, "-t", "gap", "--split", "prt").error

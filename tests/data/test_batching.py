@@ -122,7 +122,11 @@ def test_collate_keeps_types_and_missing_descriptors() -> None:
 
 def test_a_batch_moves_as_a_whole() -> None:
     moved = collate([example(2)]).to("meta")
-    assert {getattr(moved, name).device.type for name in moved.__dataclass_fields__} == {"meta"}
+    tensors = [getattr(moved, name) for name in moved.__dataclass_fields__ if name != "weights"]
+    assert {tensor.device.type for tensor in tensors} == {"meta"}
+    weighed = collate([replace(example(2), weight=2.0)]).to("meta")
+    assert weighed.weights is not None
+    assert weighed.weights.device.type == "meta"
 
 
 def test_no_examples_cannot_be_padded() -> None:
