@@ -68,7 +68,13 @@ def attach(model: nn.Module, config: AdapterConfig, *, seed: int | None = None) 
 
 
 def inject(model: nn.Module, config: SparseGINConfig, *, seed: int | None = None) -> Attached:
-    """Put a Sparse-GIN adapter on a model; see `attach`."""
+    """Put a Sparse-GIN adapter on a model.
+
+    Parameters
+    ----------
+    model, config, seed
+        As of `attach`, which does the same for every kind of adapter.
+    """
     return attach(model, config, seed=seed)
 
 

@@ -23,11 +23,12 @@ _MARK = "_gia_attached"
 class Attached(ABC):
     """A model with an adapter in it. Made by `attach` or `load_adapter`.
 
-    Attributes
+    Parameters
     ----------
     model : torch.nn.Module
         The model itself, changed in place.
     config : AdapterConfig
+        Kind and sizes of the adapter.
     """
 
     def __init__(self, model: nn.Module, config: AdapterConfig) -> None:

@@ -25,8 +25,8 @@ class BaseReference(Strict):
         As of `weights_sha256`.
     """
 
-    name_or_path: str
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    name_or_path: str = Field(description="Path or id that it was loaded from.")
+    sha256: str = Field(pattern="^[0-9a-f]{64}$", description="Hash of its weights.")
 
 
 def weights_sha256(model: nn.Module) -> str:

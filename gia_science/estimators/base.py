@@ -195,7 +195,7 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
                 X,
                 input=column,
                 numbers=numbers,
-                width=saved.targets.outputs,
+                width=saved.network.numbers,
                 outcomes=computed,
                 on_error=self.on_error,
             )

@@ -44,8 +44,9 @@ class SequenceRegressor(RegressorMixin, SequencePredictor):
     learning_rate : float, optional
         Of AdamW (0.001).
     validation_fraction : float, default 0.1
-        Share of the different inputs that are held out in `fit` to choose the epoch. None are where that is less than
-        one input; the weights of the end, averaged, are then kept.
+        Share of the different inputs that are held out in `fit` to choose the epoch; each of several networks holds out
+        another such share, so that together they learn from all rows. None are held out where that is less than one
+        input; the weights of the end, averaged, are then kept.
     settings : mapping, optional
         Other settings of a recipe's ``network``, ``training``, ``tokens`` and ``descriptors`` by their dotted names, as
         in ``{"network.attention.kind": "plain"}``. `gia_science.train` has the same names.

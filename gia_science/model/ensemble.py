@@ -52,6 +52,12 @@ class PropertyEnsemble(nn.Module):
         """Number of dimensions of an embedding."""
         return self.config.width * self.config.members
 
+    @property
+    def numbers(self) -> int:
+        """How many `each` gives of a row."""
+        beside = 0 if self.forest is None else self.forest.config.outputs
+        return self.config.channels * self.config.members + beside
+
     def forward(self, batch: Batch) -> Tensor:
         """Mean scaled values or probabilities: ``(B, channels)``, or ``(B, N, channels)`` for per-token tasks."""
         return torch.stack([member.activated(batch) for member in self._networks()]).mean(dim=0)

@@ -32,6 +32,7 @@ from gia_science.training.encode import encode
 from gia_science.training.members import fit_members
 from gia_science.training.prepare import Prepared, settle, with_members, with_start
 from gia_science.training.recipe import Recipe
+from gia_science.training.rotation import Unjudged
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -128,7 +129,8 @@ def fit_arrays(
     targets : Targets
         Not scaled yet.
     validation : float
-        Share of the different inputs that choose the epoch; none where that is less than one input.
+        Share of the different inputs that choose the epoch; none where that is less than one input. Of several members
+        each leaves out another such share, as `Prepared.rotated` tells.
     progress : bool, optional
         As in `fit_network`.
 
@@ -152,6 +154,7 @@ def fit_arrays(
         pretrained=settled.pretrained,
         base=settled.base,
         weights=relative_weights(measured.weights),
+        unjudged=Unjudged(validation, kept_together(measured)) if validation else None,
     )
     start = settled.start
     encoded = encode(prepared, featurizer=None if start is None else start.featurizer)
@@ -214,14 +217,19 @@ def inner_split(measured: Measured, targets: Targets, *, fraction: float, seed: 
         Share of the different inputs or groups; none are held out where that is less than one.
     seed : int
     """
-    identities = [row.reading.identity for row in measured.rows]
-    together = identities if measured.groups is None else linked(identities, measured.groups)
+    together = kept_together(measured)
     if int(len(set(together)) * fraction) == 0:
         return split_of_parts(np.zeros(len(together), dtype=np.int64), "no rows held out")
     fractions = (1 - fraction, fraction, 0.0)
     if measured.groups is not None:
         return group_split(together, fractions=fractions, seed=seed)
     return random_split(together, fractions=fractions, seed=seed, strata=class_strata(measured.rows, targets))
+
+
+def kept_together(measured: Measured) -> list[str]:
+    """Label of each row ``(n,)``, shared by the rows that no inner split parts."""
+    identities = [row.reading.identity for row in measured.rows]
+    return identities if measured.groups is None else linked(identities, measured.groups)
 
 
 def linked(identities: Sequence[str], groups: Sequence[str]) -> list[str]:

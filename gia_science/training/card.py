@@ -167,7 +167,7 @@ def _data(prepared: Prepared) -> str:
     if prepared.rotated:
         lines.append(
             f"- the {recipe.network.members} networks share the training and validation rows: each is stopped by "
-            "another tenth of them, and learns from the others"
+            "another part of them, and learns from the others"
         )
     if recipe.data.columns:
         lines.append(f"- numeric columns: {', '.join(recipe.data.columns)}")

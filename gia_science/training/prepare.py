@@ -31,7 +31,7 @@ from gia_science.training.base import Base, adopt_base, is_own, longest_input, l
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
 from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe, usual_members
-from gia_science.training.rotation import MemberRows, learnt_rows, member_rows
+from gia_science.training.rotation import FOLDS, MemberRows, Unjudged, learnt_rows, member_rows
 from gia_science.training.start import adopt
 
 logger = logging.getLogger("gia_science")
@@ -67,6 +67,8 @@ class Prepared:
         How much each row counts in the loss, 1 on average; None where all count alike.
     base : Base or None
         The model from elsewhere to adapt.
+    unjudged : Unjudged or None
+        How members leave out rows where there are none to judge the model by.
     """
 
     recipe: Recipe
@@ -80,15 +82,17 @@ class Prepared:
     pretrained: SavedPretrained | None = None
     weights: FloatArray | None = None
     base: Base | None = None
+    unjudged: Unjudged | None = None
 
     @property
     def rotated(self) -> bool:
         """Whether training and validation rows are one pool of which each member leaves out another part.
 
-        Not without test rows: the model is then judged by its validation rows, which no member may have seen.
+        Not where the model is judged by its validation rows, for want of test rows: no member may have seen them.
         """
-        network = self.recipe.network
-        return network.rotate and (network.members or 1) > 1 and len(self.split.test) > 0
+        network, split = self.recipe.network, self.split
+        free = len(split.test) > 0 or (self.unjudged is not None and len(split.validation) > 0)
+        return network.rotate and (network.members or 1) > 1 and free
 
     @property
     def learnt(self) -> IntArray:
@@ -98,12 +102,15 @@ class Prepared:
     @property
     def member_rows(self) -> list[MemberRows]:
         """Rows of each member."""
+        unjudged = self.unjudged
+        identities = [row.reading.identity for row in self.rows] if unjudged is None else unjudged.together
         return member_rows(
             self.split,
-            identities=[row.reading.identity for row in self.rows],
+            identities=identities,
             members=self.recipe.network.members or 1,
             rotated=self.rotated,
             seed=self.recipe.seed,
+            folds=FOLDS if unjudged is None else unjudged.folds,
         )
 
 

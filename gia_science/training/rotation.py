@@ -15,6 +15,27 @@ FOLDS = 10
 
 
 @dataclass(frozen=True)
+class Unjudged:
+    """Rows of which none are held out to judge the model by: whoever trains it scores it elsewhere.
+
+    Parameters
+    ----------
+    share : float
+        Of the rows, that choose the epoch of a member.
+    together : sequence of str
+        Label of each row; rows of one label stand on one side of the line between learning and choosing.
+    """
+
+    share: float
+    together: Sequence[str]
+
+    @property
+    def folds(self) -> int:
+        """Parts that have about the share."""
+        return max(1, round(1 / self.share))
+
+
+@dataclass(frozen=True)
 class MemberRows:
     """Rows of one member.
 
@@ -34,7 +55,7 @@ def learnt_rows(split: Split, *, rotated: bool) -> IntArray:
 
 
 def member_rows(
-    split: Split, *, identities: Sequence[str], members: int, rotated: bool, seed: int
+    split: Split, *, identities: Sequence[str], members: int, rotated: bool, seed: int, folds: int = FOLDS
 ) -> list[MemberRows]:
     """Rows of each member.
 
@@ -45,16 +66,18 @@ def member_rows(
         Of each row of the table; rows of one identity stay together.
     members : int
     rotated : bool
-        Whether training and validation rows are one pool, of which every member leaves out another tenth. Together
+        Whether training and validation rows are one pool, of which every member leaves out another part. Together
         the members then see all rows, and each row that was left out has a prediction by a network that has not
         seen it. Otherwise all members have the rows of the split.
     seed : int
         Draws the parts.
+    folds : int, default 10
+        Number of parts, where there are not more members.
     """
     if not rotated:
         return [MemberRows(split.train, split.validation)] * members
     rows = learnt_rows(split, rotated=True)
-    parts = max(FOLDS, members)
+    parts = max(folds, members)
     _, group = np.unique([identities[row] for row in rows], return_inverse=True)
     order = np.random.default_rng(seed).permutation(group.max(initial=-1) + 1)
     part = (order % parts)[group]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,10 @@ from gia_science.errors import GiaError, RecipeError, TableError, TrainingError,
 from gia_science.estimators import SequenceClassifier, SequenceEmbedder, SequenceRegressor
 from gia_science.estimators.supervised import class_labels
 from gia_science.prediction.model import Model
+from gia_science.training import arrays
+from gia_science.training.members import fit_members
+
+SETTINGS = {"network.attention.heads": 2, "network.attention.kind": "plain", "descriptors": []}
 
 
 def test_the_regressor_learns_a_number(molecules, learner) -> None:
@@ -75,6 +80,89 @@ def test_weights_draw_predictions_to_their_rows(learner) -> None:
         predicted = model.fit(X, y, sample_weight=weights).predict(["CCO", "CCN"])
         inside = predicted < 5 if bound.start is None else predicted > 5
         assert inside.all()
+
+
+@pytest.fixture
+def rows_of_members(monkeypatch):
+    """Rows that `fit` gives to each member."""
+    seen = []
+
+    def recorded(prepared, encoded, **options):
+        seen.extend(prepared.member_rows)
+        return fit_members(prepared, encoded, **options)
+
+    monkeypatch.setattr(arrays, "fit_members", recorded)
+    return seen
+
+
+def test_two_networks_leave_out_other_rows_and_learn_from_all(regressor, molecules, rows_of_members) -> None:
+    regressor.set_params(members=2).fit(molecules.X, molecules.y)
+    first, second = rows_of_members
+    assert 0 < len(first.validation) < len(molecules.X) / 5
+    assert not set(first.validation) & set(second.validation)
+    assert set(first.train) | set(second.train) == set(range(len(molecules.X)))
+    assert "each is stopped by another part of them" in regressor.model_.saved.card
+
+
+def test_groups_stay_whole_where_networks_leave_out_other_rows(regressor, molecules, rows_of_members) -> None:
+    groups = np.arange(len(molecules.X)) // 2
+    regressor.set_params(members=2).fit(molecules.X, np.zeros(len(molecules.X)), groups=groups)
+    by_text = dict(zip(molecules.X, groups, strict=True))
+    texts = sorted(molecules.X)
+    for member in rows_of_members:
+        sides = [{by_text[texts[row]] for row in part} for part in (member.train, member.validation)]
+        assert sides[1]
+        assert not sides[0] & sides[1]
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.01])
+def test_without_rows_that_are_held_out_networks_learn_from_all(
+    regressor, molecules, rows_of_members, fraction
+) -> None:
+    regressor.set_params(members=2, validation_fraction=fraction).fit(molecules.X, molecules.y)
+    assert [len(member.train) for member in rows_of_members] == [len(molecules.X)] * 2
+    assert [len(member.validation) for member in rows_of_members] == [0, 0]
+
+
+BLEND = {**SETTINGS, "descriptors": ["rdkit2d"], "network.blend": True}
+BAD = ["CCO", None, "C1CC", "CCN"]
+
+
+def test_a_forest_stands_beside_the_networks(molecules, learner) -> None:
+    model = SequenceRegressor(domain="smiles", **{**learner, "members": 2, "settings": BLEND})
+    predicted = model.fit(molecules.X, molecules.y).predict(molecules.X)
+    assert model.model_.targets.blend > 0
+    assert model.score(molecules.X, molecules.y) > 0.9
+    np.testing.assert_allclose(model.model_.predict(molecules.X)["y_pred"], predicted, rtol=1e-4)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(molecules.X), predicted)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_forest_stands_beside_networks_of_classes(molecules, classifier, count) -> None:
+    y = np.arange(len(molecules.X)) % count
+    classifier.set_params(members=2, settings=BLEND).fit(molecules.X, y)
+    assert classifier.model_.targets.blend > 0
+    shares = classifier.predict_proba(molecules.X)
+    assert shares.shape == (len(molecules.X), count)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_a_forest_that_has_not_seen_a_class_gives_it_no_share(molecules, classifier) -> None:
+    y = np.arange(len(molecules.X)) % 3
+    classifier.set_params(members=2, settings=BLEND)
+    classifier.fit(molecules.X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
+    np.testing.assert_allclose(classifier.predict_proba(molecules.X).sum(axis=1), 1)
+    assert not (classifier.predict(molecules.X) == 1).any()
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, BLEND], ids=["networks", "blend"])
+@pytest.mark.parametrize("members", [1, 2])
+def test_rows_that_cannot_be_used_are_nan_whatever_the_network(
+    regressor, molecules, members, settings
+) -> None:
+    regressor.set_params(members=members, settings=settings, on_error="nan").fit(molecules.X, molecules.y)
+    assert np.isnan(regressor.predict(BAD)).tolist() == [False, True, True, False]
+    assert np.isnan(regressor.predict(BAD[1:3])).all()
 
 
 def test_several_targets_at_once(regressor, molecules) -> None:

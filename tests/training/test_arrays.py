@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from gia_science.data.rows import Row
 from gia_science.data.targets import Targets
 from gia_science.tokens.stream import Reading
-from gia_science.training.arrays import Measured, inner_split, linked, merge_equal, relative_weights
+from gia_science.training.arrays import (
+    Measured,
+    inner_split,
+    kept_together,
+    linked,
+    merge_equal,
+    relative_weights,
+)
 
 NUMBER = Targets(names=("y",), kind="regression", mean=(0.0,), scale=(1.0,))
 
@@ -58,3 +65,10 @@ def test_groups_stand_on_one_side() -> None:
 def test_inputs_and_groups_link_over_several_steps() -> None:
     labels = linked(["a", "a", "b", "c"], ["1", "2", "2", "3"])
     assert labels[0] == labels[1] == labels[2] != labels[3]
+
+
+def test_rows_of_a_group_are_kept_together_and_else_those_of_an_input() -> None:
+    rows = [row("a", 1), row("a", 2), row("b", 3)]
+    assert kept_together(Measured(rows, np.ones(3))) == ["a", "a", "b"]
+    first, second, third = kept_together(Measured(rows, np.ones(3), ["1", "2", "2"]))
+    assert first == second == third

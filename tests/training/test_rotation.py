@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gia_science.data.splits.base import Split
-from gia_science.training.rotation import FOLDS, learnt_rows, member_rows
+from gia_science.training.rotation import FOLDS, Unjudged, learnt_rows, member_rows
 
 
 def split(*, rows: int = 100, test: int = 20) -> Split:
@@ -48,3 +48,15 @@ def test_without_rotation_all_members_have_the_rows_of_the_split() -> None:
         assert member.validation is one.validation
     assert learnt_rows(one, rotated=False) is one.train
     assert len(learnt_rows(one, rotated=True)) == len(one.train) + len(one.validation)
+
+
+@pytest.mark.parametrize(("share", "folds"), [(0.1, 10), (0.2, 5), (0.33, 3), (0.5, 2), (0.99, 1)])
+def test_a_member_leaves_out_about_the_share_that_was_asked_for(share: float, folds: int) -> None:
+    unjudged = Unjudged(share, [str(row) for row in range(100)])
+    assert unjudged.folds == folds
+    drawn = member_rows(
+        split(test=0), identities=unjudged.together, members=2, rotated=True, seed=0, folds=unjudged.folds
+    )
+    for member in drawn:
+        assert len(member.validation) == pytest.approx(100 / max(folds, 2), abs=1)
+    assert not set(drawn[0].validation) & set(drawn[1].validation)
