@@ -24,7 +24,7 @@ class SparseGINConfig(_Settings):
     ``A~ = sigmoid(sharpness * (A - tau))``, A from the attention probabilities.
     """
 
-    kind: Literal["sparse-gin"] = "sparse-gin"
+    kind: Literal["sparse-gin"] = Field(default="sparse-gin", description="Names this kind of adapter.")
     rank: int = Field(default=16, ge=1, description="Width r in which messages are passed.")
     heads: Heads = Field(
         default="sum",
@@ -69,7 +69,7 @@ class SparseGINConfig(_Settings):
 class BottleneckConfig(_Settings):
     """Down, SiLU, up at the same place, token by token (after Houlsby et al. 2019, arXiv 1902.00751)."""
 
-    kind: Literal["bottleneck"] = "bottleneck"
+    kind: Literal["bottleneck"] = Field(default="bottleneck", description="Names this kind of adapter.")
     rank: int = Field(default=16, ge=1, description="Width of the bottleneck.")
     layers: tuple[int, ...] | None = Field(
         default=None, description="Layers that get an adapter, from 0. Unset: all."
@@ -79,7 +79,7 @@ class BottleneckConfig(_Settings):
 class LoRAConfig(_Settings):
     """Low-rank updates of the attention's projections (Hu et al. 2021, arXiv 2106.09685), by peft."""
 
-    kind: Literal["lora"] = "lora"
+    kind: Literal["lora"] = Field(default="lora", description="Names this kind of adapter.")
     rank: int = Field(default=8, ge=1, description="Rank of each update.")
     alpha: float | None = Field(
         default=None, gt=0, description="The update is scaled by alpha / rank. Unset: twice the rank."
@@ -94,13 +94,13 @@ class LoRAConfig(_Settings):
 class FrozenConfig(_Settings):
     """Nothing of the base is trained."""
 
-    kind: Literal["frozen"] = "frozen"
+    kind: Literal["frozen"] = Field(default="frozen", description="Names this kind of adapter.")
 
 
 class FullConfig(_Settings):
     """Everything is trained."""
 
-    kind: Literal["full"] = "full"
+    kind: Literal["full"] = Field(default="full", description="Names this kind of adapter.")
 
 
 AdapterConfig = Annotated[
