@@ -3,13 +3,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 FUZZ_SECONDS ?= 600
+OF_EXTRAS := attention/test_pyg.py cli/test_finetune.py estimators/test_ecosystem.py model/test_adapted.py \
+	model/test_base_weights.py model/test_huggingface.py prediction/test_ray_engine.py tokens/test_base_tokenizer.py \
+	tokens/test_base_vocabulary.py training/test_base.py
 
-.PHONY: help install demo test test-slow fuzz check format clean
+.PHONY: help install demo test test-slow test-core test-lowest fuzz check format clean
 
 help:
 	@echo "make demo       train three real predictors and write runs/demo/ (about five minutes)"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the long tests too"
+	@echo "make test-core  import every module in an environment without the extras"
+	@echo "make test-lowest  run the tests of the core on the lowest versions that pyproject.toml allows"
 	@echo "make fuzz       feed the readers random bytes for FUZZ_SECONDS (600)"
 	@echo "make check      lint, types, import rules"
 
@@ -29,6 +34,19 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2
 
+test-core:
+	$(PYTHON) -m venv --clear .venv-core
+	.venv-core/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt . pytest hypothesis
+	.venv-core/bin/python -m pytest -q tests/test_core_only.py
+
+# Without transformers, peft, ray and what the estimators are combined with: the floors of the core are what is tested.
+test-lowest:
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt \
+		. pytest hypothesis pyarrow tokenizers
+	.venv-lowest/bin/python -m pytest -q -m "not slow" $(foreach path,$(OF_EXTRAS),--ignore=tests/$(path)) \
+		$(addprefix tests/,attention tokens data model evaluation prediction training estimators cli)
+
 fuzz: $(STAMP)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
 	$(BIN)/python tests/fuzz/fuzz_tables.py --seconds $(FUZZ_SECONDS) --folder runs/fuzz
@@ -44,4 +62,4 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-core .venv-lowest runs .pytest_cache .mypy_cache .ruff_cache

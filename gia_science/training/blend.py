@@ -114,7 +114,7 @@ def fit_blend(
     by_forest = out_of_bag[[place[int(row)] for row in rows]] if len(rows) else by_networks
     there = np.isfinite(by_forest).all(axis=1)
     truth, by_networks, by_forest = values[rows[there]], by_networks[there], by_forest[there]
-    forest = Forest.of(fitted, features=x.shape[1])
+    forest = Forest.of(fitted, features=x.shape[1], classes=len(targets.labels) or None)
     if len(truth) < FEWEST_ROWS:
         return Blend(forest, name, 0.5, 0)
     errors = [_error(share * by_forest + (1 - share) * by_networks, truth, targets) for share in SHARES]

@@ -157,7 +157,9 @@ def test_a_forest_that_has_not_seen_a_class_gives_it_no_share(molecules, classif
 
 @pytest.mark.parametrize("settings", [SETTINGS, BLEND], ids=["networks", "blend"])
 @pytest.mark.parametrize("members", [1, 2])
-def test_rows_that_cannot_be_used_are_nan_whatever_the_network(regressor, molecules, members, settings) -> None:
+def test_rows_that_cannot_be_used_are_nan_whatever_the_network(
+    regressor, molecules, members, settings
+) -> None:
     regressor.set_params(members=members, settings=settings, on_error="nan").fit(molecules.X, molecules.y)
     assert np.isnan(regressor.predict(BAD)).tolist() == [False, True, True, False]
     assert np.isnan(regressor.predict(BAD[1:3])).all()
