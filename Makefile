@@ -3,15 +3,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 FUZZ_SECONDS ?= 600
+OF_EXTRAS := attention/test_pyg.py cli/test_finetune.py estimators/test_ecosystem.py model/test_adapted.py \
+	model/test_base_weights.py model/test_huggingface.py prediction/test_ray_engine.py tokens/test_base_tokenizer.py \
+	tokens/test_base_vocabulary.py training/test_base.py
 
+<<<<<<< HEAD
 .PHONY: help install demo test test-slow notebooks notebooks-update docs fuzz check format clean
+=======
+.PHONY: help install demo test test-slow test-core test-lowest fuzz check format clean
+>>>>>>> low
 
 help:
 	@echo "make demo       train three real predictors and write runs/demo/ (about five minutes)"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the long tests too"
+<<<<<<< HEAD
 	@echo "make notebooks  run the notebooks"
 	@echo "make docs       build the documentation into docs/_build/html"
+=======
+	@echo "make test-core  import every module in an environment without the extras"
+	@echo "make test-lowest  run the tests of the core on the lowest versions that pyproject.toml allows"
+>>>>>>> low
 	@echo "make fuzz       feed the readers random bytes for FUZZ_SECONDS (600)"
 	@echo "make check      lint, types, import rules"
 
@@ -31,6 +43,7 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2
 
+<<<<<<< HEAD
 notebooks: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --nbmake --nbmake-timeout 600 notebooks
 
@@ -41,6 +54,20 @@ notebooks-update: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+=======
+test-core:
+	$(PYTHON) -m venv --clear .venv-core
+	.venv-core/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt . pytest hypothesis
+	.venv-core/bin/python -m pytest -q tests/test_core_only.py
+
+# Without transformers, peft, ray and what the estimators are combined with: the floors of the core are what is tested.
+test-lowest:
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt \
+		. pytest hypothesis pyarrow tokenizers
+	.venv-lowest/bin/python -m pytest -q -m "not slow" $(foreach path,$(OF_EXTRAS),--ignore=tests/$(path)) \
+		$(addprefix tests/,attention tokens data model evaluation prediction training estimators cli)
+>>>>>>> low
 
 fuzz: $(STAMP)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
@@ -57,4 +84,8 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
+<<<<<<< HEAD
 	rm -rf $(VENV) runs docs/_build docs/generated notebooks/runs .pytest_cache .mypy_cache .ruff_cache
+=======
+	rm -rf $(VENV) .venv-core .venv-lowest runs .pytest_cache .mypy_cache .ruff_cache
+>>>>>>> low

@@ -40,7 +40,7 @@ table = pd.DataFrame({name: rows.column(name) for name in rows.columns})
 # as the default, and single.
 
 # %%
-settings = {"network.members": 1, "network.width": 64, "baselines": ["constant"]}
+settings = {"network.members": 1, "network.blend": False, "network.width": 64, "baselines": ["constant"]}
 trained = gia.train(task="nav17", settings=settings, progress=False)
 control = gia.train(
     task="nav17",

@@ -43,7 +43,13 @@ table.head()
 # matter, and neither can the way it is written. One network is trained instead of the default two, to save time.
 
 # %%
-settings = {"network.members": 1, "split.method": "folds", "split.fold": 0, "split.seed": 0}
+settings = {
+    "network.members": 1,
+    "network.blend": False,
+    "split.method": "folds",
+    "split.fold": 0,
+    "split.seed": 0,
+}
 alone = gia.train(table, target="band_gap_eV", settings=settings, progress=False)
 
 

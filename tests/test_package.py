@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 import gia_science
 
@@ -109,3 +112,14 @@ def test_an_installed_wheel_finds_its_definitions_outside_the_repository(wheel: 
         [str(venv / "bin" / "gia"), "tasks", "list"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "nav17" in listed.stdout
+
+
+def test_the_lowest_versions_are_those_that_are_tested() -> None:
+    """`make test-lowest` installs every dependency of the core in the version that pyproject.toml names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if "==" in line)
+    for requirement in map(Requirement, project["dependencies"]):
+        (floor,) = requirement.specifier
+        assert floor.operator == ">="
+        assert Version(pinned[requirement.name.lower()]) == Version(floor.version), requirement.name

@@ -141,6 +141,8 @@ def choose_columns(
     TableError
         When a column is missing, or there is not one column of text.
     """
+    if isinstance(columns, str):
+        raise TableError("columns is not a list of names", got=repr(columns), hint=f"columns=[{columns!r}]")
     for name in (*([] if input is None else [input]), *(columns or ())):
         require_column(given, name)
     chosen = _input(given) if input is None else input

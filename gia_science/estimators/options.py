@@ -40,6 +40,12 @@ def recipe_settings(
     RecipeError
         For settings that follow from X, y or parameters.
     """
+    if settings is not None and not isinstance(settings, Mapping):
+        raise RecipeError(
+            "settings is not valid",
+            got=repr(settings),
+            expected="a mapping, as in {'network.pooling': 'attention'}",
+        )
     given = {name: value for name, value in named.items() if value is not None}
     for name, value in (settings or {}).items():
         if name.split(".")[0] not in SETTABLE:

@@ -47,13 +47,16 @@ class Forest(nn.Module):
         self.register_buffer("value", torch.zeros(*shape, config.outputs))
 
     @classmethod
-    def of(cls, fitted: Any, *, features: int) -> Self:
+    def of(cls, fitted: Any, *, features: int, classes: int | None = None) -> Self:
         """A forest of scikit-learn, fitted on `features` numbers: a regressor, or a classifier of one target.
 
         Of a classifier of two classes a leaf holds the probability of the second, of more classes all probabilities.
+        `classes` is the number of classes, numbered from 0, where the forest may not have seen all of them: the others
+        have no share.
         """
         trees = [estimator.tree_ for estimator in fitted.estimators_]
-        values = [_leaf_values(tree, classifier=hasattr(fitted, "classes_")) for tree in trees]
+        seen = getattr(fitted, "classes_", None)
+        values = [_leaf_values(tree, seen=seen, classes=classes) for tree in trees]
         config = ForestConfig(
             trees=len(trees),
             nodes=max(tree.node_count for tree in trees),
@@ -97,13 +100,17 @@ class Forest(nn.Module):
         return bool(known.all() and onward[inner].all() and self.value.isfinite().all())
 
 
-def _leaf_values(tree: Any, *, classifier: bool) -> Any:
+def _leaf_values(tree: Any, *, seen: Any, classes: int | None) -> Any:
     """Numbers of each node of a tree, ``(nodes, outputs)`` float32."""
     value = tree.value.astype(np.float32)
-    if not classifier:
+    if seen is None:
         return value[:, :, 0]
     assert value.shape[1] == 1, "a classifier has one target"
     shares = value[:, 0] / value[:, 0].sum(axis=1, keepdims=True)
+    if classes is not None:
+        every = np.zeros((len(shares), classes), dtype=np.float32)
+        every[:, seen.astype(np.int64)] = shares
+        shares = every
     return shares[:, 1:] if shares.shape[1] == 2 else shares
 
 

@@ -275,6 +275,8 @@ def test_a_fitted_model_is_saved_and_loaded_as_any_other(model_folder, molecules
         ({"domain": "peptide"}, GiaError),
         ({"init": "no/such/folder"}, GiaError),
         ({"input": "smiles"}, TableError),
+        ({"columns": "input"}, TableError),
+        ({"settings": "network.pooling=attention"}, RecipeError),
     ],
 )
 def test_wrong_parameters_are_told_in_fit(regressor, molecules, changes, error) -> None:
