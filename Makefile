@@ -7,23 +7,17 @@ OF_EXTRAS := attention/test_pyg.py cli/test_finetune.py estimators/test_ecosyste
 	model/test_base_weights.py model/test_huggingface.py prediction/test_ray_engine.py tokens/test_base_tokenizer.py \
 	tokens/test_base_vocabulary.py training/test_base.py
 
-<<<<<<< HEAD
-.PHONY: help install demo test test-slow notebooks notebooks-update docs fuzz check format clean
-=======
-.PHONY: help install demo test test-slow test-core test-lowest fuzz check format clean
->>>>>>> low
+.PHONY: help install demo test test-slow test-core test-lowest notebooks notebooks-update docs fuzz check format \
+	clean
 
 help:
 	@echo "make demo       train three real predictors and write runs/demo/ (about five minutes)"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the long tests too"
-<<<<<<< HEAD
 	@echo "make notebooks  run the notebooks"
 	@echo "make docs       build the documentation into docs/_build/html"
-=======
 	@echo "make test-core  import every module in an environment without the extras"
 	@echo "make test-lowest  run the tests of the core on the lowest versions that pyproject.toml allows"
->>>>>>> low
 	@echo "make fuzz       feed the readers random bytes for FUZZ_SECONDS (600)"
 	@echo "make check      lint, types, import rules"
 
@@ -43,7 +37,6 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2
 
-<<<<<<< HEAD
 notebooks: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --nbmake --nbmake-timeout 600 notebooks
 
@@ -54,7 +47,7 @@ notebooks-update: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
-=======
+
 test-core:
 	$(PYTHON) -m venv --clear .venv-core
 	.venv-core/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt . pytest hypothesis
@@ -67,7 +60,6 @@ test-lowest:
 		. pytest hypothesis pyarrow tokenizers
 	.venv-lowest/bin/python -m pytest -q -m "not slow" $(foreach path,$(OF_EXTRAS),--ignore=tests/$(path)) \
 		$(addprefix tests/,attention tokens data model evaluation prediction training estimators cli)
->>>>>>> low
 
 fuzz: $(STAMP)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
@@ -84,8 +76,4 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
-<<<<<<< HEAD
-	rm -rf $(VENV) runs docs/_build docs/generated notebooks/runs .pytest_cache .mypy_cache .ruff_cache
-=======
-	rm -rf $(VENV) .venv-core .venv-lowest runs .pytest_cache .mypy_cache .ruff_cache
->>>>>>> low
+	rm -rf $(VENV) .venv-core .venv-lowest runs docs/_build docs/generated notebooks/runs .pytest_cache .mypy_cache .ruff_cache

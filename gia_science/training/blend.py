@@ -90,26 +90,8 @@ def fit_blend(
         Where there are no descriptors, or the task is one for which there is no forest.
     """
     _require_possible(encoded)
-<<<<<<< HEAD
     table = _Table(prepared, encoded, jobs)
     truth, by_networks, by_forests = table.left_out(members)
-=======
-    values = np.stack([row.target for row in prepared.rows])
-    known = np.array([row for row in prepared.learnt if not np.isnan(values[row]).any()], dtype=np.int64)
-    x = np.nan_to_num(np.stack([encoded.examples[row].descriptors for row in known]))
-    weights = None if prepared.weights is None else prepared.weights[known]
-    name, fitted, out_of_bag = _best_forest(
-        x, values[known], targets, weights=weights, seed=prepared.recipe.seed, jobs=jobs
-    )
-    rows, by_networks = _left_out(prepared, encoded, members)
-    place = {int(row): number for number, row in enumerate(known)}
-    seen = np.array([int(row) in place for row in rows], dtype=bool)
-    rows, by_networks = rows[seen], by_networks[seen]
-    by_forest = out_of_bag[[place[int(row)] for row in rows]] if len(rows) else by_networks
-    there = np.isfinite(by_forest).all(axis=1)
-    truth, by_networks, by_forest = values[rows[there]], by_networks[there], by_forest[there]
-    forest = Forest.of(fitted, features=x.shape[1], classes=len(targets.labels) or None)
->>>>>>> low
     if len(truth) < FEWEST_ROWS:
         share, rows = 0.5, 0
     else:
@@ -119,9 +101,8 @@ def fit_blend(
     if not share:
         return None
     fitted = table.fit(prepared.learnt, trees=TREES)
-    if len(getattr(fitted, "classes_", encoded.targets.labels)) < len(encoded.targets.labels):
-        return None  # it has no word for a class that only held-out rows have
-    return Blend(Forest.of(fitted, features=table.x.shape[1]), share, rows)
+    classes = len(encoded.targets.labels) or None
+    return Blend(Forest.of(fitted, features=table.x.shape[1], classes=classes), share, rows)
 
 
 def blended(
