@@ -118,6 +118,8 @@ class SequencePredictor(StoredInFiles, BaseEstimator):
             start=start if isinstance(start, SavedModel) else None,
         )
         rows = _read(settled, table, given, values)
+        if targets.kind == "regression":
+            _refuse_targets(rows, numbers, values)
         measured = Measured(rows, weights, None if groups is None else [str(group) for group in groups])
         with threads(self.n_jobs):
             self.saved_ = fit_arrays(
@@ -213,3 +215,17 @@ def _read(settled: Settled, table: LoadedTable, given: Given, values: FloatArray
         # Records of X are numbered by position.
         raise bad_rows_error(given, [(row.line, row.reason) for row in bad], input=table.columns[0])
     return [replace(row, target=target) for row, target in zip(rows, values, strict=True)]
+
+
+def _refuse_targets(rows: Sequence[Row], names: Sequence[str], values: FloatArray) -> None:
+    """Raise `TableError` where a numeric column of X is y itself: nothing else would be learnt."""
+    for place, name in enumerate(names):
+        column = np.array([row.numbers[place] for row in rows])
+        known = ~np.isnan(column)
+        if any(
+            len(np.unique(target)) > 2 and known.any() and np.array_equal(column[known], target[known])
+            for target in values.T
+        ):
+            raise TableError(
+                "a column of X is y itself", got=repr(name), hint="leave it out of X, or name others as columns="
+            )

@@ -184,6 +184,14 @@ def test_a_numeric_column_goes_in_beside_the_formulas(frame, learner) -> None:
         model.predict(["NaCl"])
 
 
+def test_a_column_that_is_the_target_is_refused(frame, learner) -> None:
+    """Left in X by mistake, it would be all that is learnt."""
+    numbers = [float(place) for place in range(len(frame))]
+    leaking = frame.assign(answer=numbers)
+    with pytest.raises(TableError, match="a column of X is y itself: got 'answer'"):
+        learner().fit(leaking, numbers)
+
+
 def test_proteins_are_recognised(regressor) -> None:
     sequences = [
         "MKVLAAGIVGLLLAQPSFA",
