@@ -20,12 +20,14 @@ from gia_science.data.batching import Batch
 from gia_science.data.record import LoadedTable
 from gia_science.data.source import dataset_table
 from gia_science.data.splits.base import PARTS, Split
+from gia_science.data.splits.base import Part as SplitPart
 from gia_science.model.base_weights import build_base, load_base
 from gia_science.model.config import BaseConfig, NetworkConfig
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.huggingface import HuggingFaceBackbone
 from gia_science.model.language import LanguageModel
 from gia_science.settings import Strict
+from gia_science.tokens.stream import IntArray
 from gia_science.training.api import start_recipe
 from gia_science.training.base import Base
 from gia_science.training.datamodule import BatchedData, Examples
@@ -182,21 +184,20 @@ def gb1_domain() -> LoadedTable:
         cells = list(record.cells)
         cells[place] = cells[place][:GB1_DOMAIN]
         records.append(replace(record, cells=type(record.cells)(cells)))
-    return replace(table, records=records)
+    return replace(table, records=tuple(records))
 
 
 def _cut_down(prepared: Prepared, rows: Rows, *, seed: int) -> Prepared:
     rng = np.random.default_rng(seed)
-    kept = {}
-    for part in PARTS:
-        short = [
-            index
-            for index in getattr(prepared.split, part)
-            if prepared.rows[index].reading.length <= rows.longest
-        ]
-        kept[part] = np.sort(rng.permutation(np.asarray(short, dtype=np.int64))[: getattr(rows, part)])
+    lengths = np.array([row.reading.length for row in prepared.rows])
+
+    def drawn(part: SplitPart) -> IntArray:
+        whole: IntArray = getattr(prepared.split, part)
+        return np.sort(rng.permutation(whole[lengths[whole] <= rows.longest])[: getattr(rows, part)])
+
+    train, validation, test = map(drawn, PARTS)
     describe = f"{prepared.split.describe}; rows drawn at random"
-    return replace(prepared, split=Split(**kept, describe=describe))
+    return replace(prepared, split=Split(train, validation, test, describe=describe))
 
 
 def adapted(task: str, prepared: Prepared, encoded: Encoded, *, start: Start) -> Adapted:
@@ -233,7 +234,7 @@ def _base(base: Base, *, start: Start, masked: bool, seed: int) -> nn.Module:
 def _language(prepared: Prepared, encoded: Encoded) -> Experiment:
     recipe = prepared.recipe
 
-    def shown(part: Part | Literal["train"], *, fresh: bool) -> Examples:
+    def shown(part: SplitPart, *, fresh: bool) -> Examples:
         chosen: Sequence[int] = getattr(prepared.split, part)
         whole = Examples([encoded.examples[row] for row in chosen], targets=[np.zeros(0)] * len(chosen))
         vocabulary = encoded.featurizer.tokenizer.vocabulary

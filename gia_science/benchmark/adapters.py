@@ -209,10 +209,10 @@ def run_group(
         for rate in (arm.rates if rates is None else (rates[task, start, arm.name],))
     ]
     same = {"budget": budget, "base_sha256": sha256, "task": task}
-    found, left = {}, []
+    found: dict[tuple[Start, str, float], AdapterTrial] = {}
+    left = []
     for start, arm, rate in wanted:
-        path = _path(folder, task, start, arm, seed, rate)
-        stored = read_stored(path, AdapterTrial, same=same)
+        stored = read_stored(_path(folder, task, start, arm, seed, rate), AdapterTrial, same=same)
         if stored is None:
             left.append((start, arm, rate))
         else:
@@ -221,32 +221,31 @@ def run_group(
         prepared, encoded = prepare_rows(
             task, base=base, seed=seed, settings=budget.settings, rows=budget.rows
         )
-        on = {
-            start: adapted(task, prepared, encoded, start=start)
-            for start in dict.fromkeys(start for start, _, _ in left)
-        }
-        for start, arm, rate in left:
-            times = StepTimes()
-            trial = _run(on[start], arm, rate=rate, watched=budget.rows.watched, times=times)
-            stored = AdapterTrial(
-                **same,
-                start=start,
-                learning_rate=rate,
-                step_seconds=statistics.median(times.seconds),
-                trial=trial,
-            )
-            write_stored(_path(folder, task, start, arm, seed, rate), stored)
-            found[start, arm.name, rate] = stored
-            logger.info(
-                "%s, %s, seed %d: validation loss %.4g", trial.task, arm.name, seed, trial.best_val_loss
-            )
+        starts = dict.fromkeys(start for start, _, _ in left)
+        on = {start: adapted(task, prepared, encoded, start=start) for start in starts}
+    for start, arm, rate in left:
+        trial, step = _run(on[start], arm, rate=rate, watched=budget.rows.watched)
+        done = AdapterTrial(
+            budget=budget,
+            base_sha256=sha256,
+            start=start,
+            task=task,
+            learning_rate=rate,
+            step_seconds=step,
+            trial=trial,
+        )
+        write_stored(_path(folder, task, start, arm, seed, rate), done)
+        found[start, arm.name, rate] = done
+        logger.info("%s, %s, seed %d: validation loss %.4g", trial.task, arm.name, seed, trial.best_val_loss)
     return [found[start, arm.name, rate] for start, arm, rate in wanted]
 
 
-def _run(on: Adapted, arm: AdapterArm, *, rate: float, watched: int, times: StepTimes) -> Trial:
-    adapter = matched(on.base, arm)
+def _run(on: Adapted, arm: AdapterArm, *, rate: float, watched: int) -> tuple[Trial, float]:
+    """The trial, and the seconds of a step."""
+    adapter, times = matched(on.base, arm), StepTimes()
     item = replace(on.item, optimizer=on.item.optimizer.model_copy(update={"learning_rate": rate}))
-    return train_and_score(item, arm.name, lambda: on.network(adapter), watched_rows=watched, watch=[times])
+    trial = train_and_score(item, arm.name, lambda: on.network(adapter), watched_rows=watched, watch=[times])
+    return trial, statistics.median(times.seconds)
 
 
 def _path(folder: Path, task: str, start: str, arm: AdapterArm, seed: int, rate: float) -> Path:
