@@ -19,8 +19,8 @@
 # AntiBERTy is a BERT of 26 million parameters, pretrained on 558 million antibody sequences (Ruffolo, Gray and Sulam
 # 2021, arXiv 2112.07782; MIT licence). Here it stays as it is, and a small adapter learns to tell antimicrobial peptides from
 # other peptides: in each layer, tokens that attend to each other exchange messages over the graph of the model's own
-# attention (Sparse-GIN). Beside it, the same head is trained on the frozen model without an adapter. It takes about two
-# minutes on two cores, after a download of 96 MB.
+# attention (Sparse-GIN). Beside it, the same head is trained on the frozen model without an adapter. It takes about
+# two minutes on two cores, after a download of 96 MB.
 #
 # The same from the command line:
 #
@@ -30,9 +30,9 @@
 # %% [markdown]
 # ## The base
 #
-# `benchmarks/antiberty.py` of the repository downloads the wheel that holds the weights from the package index, checks
-# it and unpacks three files; its code is neither installed nor run. Any folder of a transformers model of the families
-# BERT, RoBERTa, ESM, GPT-2 or Llama does as well, such as ESM-2.
+# `benchmarks/antiberty.py` of the repository downloads the wheel that holds the weights from the package index,
+# checks it and unpacks three files; its code is neither installed nor run. Any folder of a transformers model of the
+# families BERT, RoBERTa, ESM, GPT-2 or Llama does as well, such as ESM-2.
 
 # %%
 import subprocess
@@ -75,7 +75,8 @@ settings = {
     "split.method": "cluster",
     "split.clusters": "kmers",
     "split.fractions": (0.6, 0.1, 0.3),
-    "training.epochs": 4,
+    "training.epochs": 6,
+    "training.learning_rate": 3e-3,
     "training.min_steps": 1,
     "training.batch_rows": 16,
     "baselines": [],
@@ -85,14 +86,15 @@ short["label"].value_counts().rename({"1": "antimicrobial", "0": "not known to b
 # %% [markdown]
 # ## Sparse-GIN, and the frozen model beside it
 #
-# Similar peptides stand in one part of the split. `adapter` also takes settings, as `{"kind": "sparse-gin", "rank": 8}`;
-# its defaults are those of `SparseGINConfig`.
+# Similar peptides stand in one part of the split. The adapter starts as in the paper, with a lambda (how much it
+# adds) that rises over the layers from 0 to 0.5; by default it starts from 0 everywhere, exactly with the pretrained
+# model, and takes more steps to move than are taken here.
 
 # %%
 models = {}
 if base is not None:
-    for adapter in ("sparse-gin", "frozen"):
-        models[adapter] = gia.finetune(
+    for adapter in ({"kind": "sparse-gin", "ramp": 0.5}, {"kind": "frozen"}):
+        models[adapter["kind"]] = gia.finetune(
             short, base=base, adapter=adapter, target="label", settings=settings, progress=False
         )
 
@@ -122,8 +124,9 @@ axes.set_title("peptides of clusters that were not trained on", fontsize=10)
 plt.show()
 
 # %% [markdown]
-# Training warns that the first residue alone tells much: many of the antimicrobial peptides are from frogs and begin with
-# F or G. That is a property of the collection, which every model of it may use.
+# Training warns that the first residue alone tells much: on these rows that rule has a ROC-AUC of 0.78. Any model may
+# use it, so 0.78 rather than 0.5 is what to beat. It is a property of the collection: many of its antimicrobial
+# peptides are from frogs, and those often begin with F or G.
 #
 # Brackets are 95 % bootstrap intervals over the test peptides. One split and one seed say little about which way to
 # fine-tune is better: `gia benchmark adapters` compares Sparse-GIN with LoRA, a bottleneck, the frozen and the fully

@@ -18,6 +18,8 @@ from gia_science.adapters import (
 )
 
 _RATES = (1e-3, 4e-3)
+RAMP = 0.5
+"""Where lambda starts in the last layer, as in the paper: from 0 it moves little in as few steps as are taken here."""
 REFERENCE = LoRAConfig(rank=8)
 """Its number of parameters is that of all adapters."""
 
@@ -46,11 +48,11 @@ class AdapterArm:
 
 ARMS = (
     AdapterArm("LoRA", "low-rank updates of all projections of the attention", REFERENCE),
-    AdapterArm("Sparse-GIN", "messages over the edges that the attention gives", SparseGINConfig()),
+    AdapterArm("Sparse-GIN", "messages over the edges that the attention gives", SparseGINConfig(ramp=RAMP)),
     AdapterArm(
         "Sparse-GIN, identity",
         "the same modules, each token its own only neighbour: no messages",
-        SparseGINConfig(adjacency="identity"),
+        SparseGINConfig(adjacency="identity", ramp=RAMP),
     ),
     AdapterArm("bottleneck", "down, SiLU, up at the same place, token by token", BottleneckConfig()),
     AdapterArm("frozen", "the head alone is trained", FrozenConfig()),

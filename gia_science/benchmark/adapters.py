@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import statistics
 import time
@@ -15,6 +16,7 @@ import pytorch_lightning as pl
 from pydantic import Field
 from pytorch_lightning.callbacks import Callback
 
+from gia_science.adapters import AdapterConfig
 from gia_science.benchmark.adapter_arms import ARMS, AdapterArm, matched
 from gia_science.benchmark.adapter_experiment import STARTS, Adapted, Rows, Start, adapted, prepare_rows
 from gia_science.benchmark.experiment import LANGUAGE
@@ -84,11 +86,13 @@ class AdapterTrial(Strict):
     ----------
     budget : Budget
     base_sha256 : str
-        Hash of the pretrained base: these are to see that trials belong together.
+        Hash of the pretrained base: these, and the adapter, are to see that trials belong together.
     start : str
         ``"pretrained"`` or ``"random"``.
     task : str
         As it was asked for; `trial.task` tells the random base apart.
+    adapter : AdapterConfig
+        Of the arm; its rank is that which `matched` finds.
     learning_rate : float
         Peak of the schedule.
     step_seconds : float
@@ -100,6 +104,7 @@ class AdapterTrial(Strict):
     base_sha256: str
     start: Start
     task: str
+    adapter: AdapterConfig
     learning_rate: float
     step_seconds: float
     trial: Trial
@@ -212,7 +217,8 @@ def run_group(
     found: dict[tuple[Start, str, float], AdapterTrial] = {}
     left = []
     for start, arm, rate in wanted:
-        stored = read_stored(_path(folder, task, start, arm, seed, rate), AdapterTrial, same=same)
+        path = _path(folder, task, start, arm, seed, rate)
+        stored = read_stored(path, AdapterTrial, same={**same, "adapter": arm.config})
         if stored is None:
             left.append((start, arm, rate))
         else:
@@ -230,6 +236,7 @@ def run_group(
             base_sha256=sha256,
             start=start,
             task=task,
+            adapter=arm.config,
             learning_rate=rate,
             step_seconds=step,
             trial=trial,
@@ -245,6 +252,8 @@ def _run(on: Adapted, arm: AdapterArm, *, rate: float, watched: int) -> tuple[Tr
     adapter, times = matched(on.base, arm), StepTimes()
     item = replace(on.item, optimizer=on.item.optimizer.model_copy(update={"learning_rate": rate}))
     trial = train_and_score(item, arm.name, lambda: on.network(adapter), watched_rows=watched, watch=[times])
+    # Lightning's objects are in circles, each with a network and its optimiser.
+    gc.collect()
     return trial, statistics.median(times.seconds)
 
 
