@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -17,11 +17,11 @@ from gia_science.evaluation.report import score_kind
 from gia_science.model.config import BackboneConfig, LanguageConfig, NetworkConfig
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.heads import PropertyNetwork
-from gia_science.model.language import LanguageNetwork
+from gia_science.model.language import LanguageModel, LanguageNetwork
 from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.training.api import start_recipe
 from gia_science.training.corpus import Corpus, prepare_corpus
-from gia_science.training.datamodule import BatchedData
+from gia_science.training.datamodule import BatchedData, Pair
 from gia_science.training.encode import Encoded, encode
 from gia_science.training.fitted_attention import with_delta
 from gia_science.training.language import every_token, row_losses
@@ -30,7 +30,7 @@ from gia_science.training.prepare import Prepared, prepare
 from gia_science.training.pretrain import language_config, language_data
 from gia_science.training.recipe import OptimizerRecipe, PretrainRecipe
 
-Network = PropertyNetwork | LanguageNetwork
+Network = PropertyNetwork | LanguageModel
 Part = Literal["validation", "test"]
 LANGUAGE = "language"
 """Name of the causal language model of the shipped peptides; all other names are those of tasks."""
@@ -38,7 +38,7 @@ LANGUAGE = "language"
 
 @dataclass(frozen=True)
 class Experiment:
-    """Data, networks and scores of one task with one seed.
+    """Data and scores of one task with one seed.
 
     Parameters
     ----------
@@ -51,12 +51,6 @@ class Experiment:
     greater_is_better : bool
     optimizer : OptimizerRecipe
         The budget, the same for all arms; it never stops early.
-    width : int
-        Width d of the hidden states.
-    attention : AttentionConfig
-        What all arms have in common.
-    build : callable
-        From an attention and an expansion of the feed-forward to a network; expansion None is the recipe's.
     data : callable
         Makes the batches, in the same order each time.
     score : callable
@@ -68,18 +62,34 @@ class Experiment:
     metric: str
     greater_is_better: bool
     optimizer: OptimizerRecipe
+    data: Callable[[], BatchedData]
+    score: Callable[[Any, Part], float]
+
+
+@dataclass(frozen=True)
+class AttentionExperiment(Experiment):
+    """An experiment whose networks differ in their attention.
+
+    Parameters
+    ----------
+    width : int
+        Width d of the hidden states.
+    attention : AttentionConfig
+        What all arms have in common.
+    build : callable
+        From an attention and an expansion of the feed-forward to a network; expansion None is the recipe's.
+    """
+
     width: int
     attention: AttentionConfig
     build: Callable[[AttentionConfig, float | None], Network]
-    data: Callable[[], BatchedData]
-    score: Callable[[Any, Part], float]
 
     def parameters(self, attention: AttentionConfig, expansion: float | None) -> int:
         """Number of parameters of a network."""
         return sum(weight.numel() for weight in self.build(attention, expansion).parameters())
 
 
-def experiment(name: str, *, seed: int, settings: Mapping[str, Any]) -> Experiment:
+def experiment(name: str, *, seed: int, settings: Mapping[str, Any]) -> AttentionExperiment:
     """An experiment by its name.
 
     Parameters
@@ -105,10 +115,10 @@ def experiment(name: str, *, seed: int, settings: Mapping[str, Any]) -> Experime
     return _property(name, prepared, encode(prepared))
 
 
-def _language(corpus: Corpus) -> Experiment:
+def _language(corpus: Corpus) -> AttentionExperiment:
     recipe, config = corpus.recipe, language_config(corpus)
     lengths = [len(corpus.examples[index]) for index in corpus.split.train]
-    return Experiment(
+    return AttentionExperiment(
         name=LANGUAGE,
         seed=recipe.seed,
         metric="perplexity",
@@ -124,11 +134,11 @@ def _language(corpus: Corpus) -> Experiment:
     )
 
 
-def _property(name: str, prepared: Prepared, encoded: Encoded) -> Experiment:
+def _property(name: str, prepared: Prepared, encoded: Encoded) -> AttentionExperiment:
     recipe, config = prepared.recipe, network_config(prepared, encoded)
     lengths = training_lengths(prepared, encoded, config.blocks)
     metric = protocol_of(name).metric
-    return Experiment(
+    return AttentionExperiment(
         name=name,
         seed=recipe.seed,
         metric=metric.title,
@@ -140,7 +150,7 @@ def _property(name: str, prepared: Prepared, encoded: Encoded) -> Experiment:
             NetworkConfig.model_validate(_changed(config, with_delta(attention, lengths), expansion))
         ),
         data=partial(member_data, prepared, encoded, prepared.member_rows[0], seed=recipe.seed),
-        score=partial(_metric, prepared, encoded, metric.name),
+        score=partial(task_score, prepared, encoded, metric.name),
     )
 
 
@@ -156,11 +166,19 @@ def _perplexity(corpus: Corpus, network: LanguageNetwork, part: Part) -> float:
         for index in getattr(corpus.split, part)
         for pair in every_token(corpus.examples[index], vocabulary=vocabulary, mask_share=None, rng=rng)
     ]
-    losses = row_losses(network, pairs, tokens=corpus.recipe.training.batch_tokens, rows=len(pairs))
+    return pairs_perplexity(network, pairs, tokens=corpus.recipe.training.batch_tokens)
+
+
+def pairs_perplexity(network: LanguageModel, pairs: Sequence[Pair], *, tokens: int) -> float:
+    """Perplexity of the tokens that rows ask for; `tokens` as in `batches_by_tokens`."""
+    losses = row_losses(network, pairs, tokens=tokens, rows=len(pairs))
     return math.exp(losses.sum() / sum(int((~np.isnan(target)).sum()) for _, target in pairs))
 
 
-def _metric(prepared: Prepared, encoded: Encoded, name: str, network: PropertyNetwork, part: Part) -> float:
+def task_score(
+    prepared: Prepared, encoded: Encoded, name: str, network: PropertyNetwork, part: Part
+) -> float:
+    """A metric, by its name, of a network on a part of the rows; NaN where it is not defined."""
     chosen, targets = getattr(prepared.split, part), encoded.targets
     examples = [encoded.examples[index] for index in chosen]
     outputs = all_computed(predict_examples(PropertyEnsemble.of([network]), examples, kind=targets.kind))

@@ -178,7 +178,21 @@ def trials_csv(trials: Iterable[Trial]) -> str:
     return stream.getvalue()
 
 
-def summary_markdown(rows: Sequence[ArmSummary], *, about: dict[str, str]) -> str:
+def scores_csv(trials: Iterable[Trial]) -> str:
+    """The scores, one row per trial; losses are those of its best epoch."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    head = ["task", "arm", "seed", "parameters", "best_epoch", "train_loss", "val_loss", "gap"]
+    writer.writerow([*head, "metric", "val_metric", "test_metric"])
+    for trial in trials:
+        losses = trial.train_loss[trial.best_epoch - 1], trial.best_val_loss, trial.gap_at_best
+        named = [trial.task, trial.arm, trial.seed, trial.parameters, trial.best_epoch]
+        scores = trial.val_metric, trial.test_metric
+        writer.writerow([*named, *(f"{x:.6g}" for x in losses), trial.metric, *(f"{x:.6g}" for x in scores)])
+    return stream.getvalue()
+
+
+def summary_markdown(rows: Sequence[ArmSummary], *, about: dict[str, str], sizes: bool = False) -> str:
     """Tables for people, one per task: mean over seeds ± half the 95 % interval.
 
     Changes are against the first arm with the same seed; those whose interval leaves out 0 are in bold.
@@ -188,6 +202,8 @@ def summary_markdown(rows: Sequence[ArmSummary], *, about: dict[str, str]) -> st
     rows : sequence of ArmSummary
     about : mapping of str to str
         What each arm is.
+    sizes : bool, default False
+        Whether arms differ in size on purpose: then each row has its own number of parameters.
     """
     lines = []
     for task in dict.fromkeys(row.task for row in rows):
@@ -199,19 +215,21 @@ def summary_markdown(rows: Sequence[ArmSummary], *, about: dict[str, str]) -> st
             f"{mine[0].val_loss.seeds} seeds, {min(row.parameters for row in mine):,} to "
             f"{max(row.parameters for row in mine):,} parameters.",
             "",
-            f"| arm | validation loss | against {mine[0].arm} | validation {metric} | test {metric} "
+            f"| arm {'| trained parameters ' if sizes else ''}| validation loss "
+            f"| against {mine[0].arm} | validation {metric} | test {metric} "
             f"| against {mine[0].arm} | gap at best | gap at end | best epoch | time per step |",
-            "|" + " --- |" * 10,
-            *(_markdown_row(row, is_first=row is mine[0]) for row in mine),
+            "|" + " --- |" * (11 if sizes else 10),
+            *(_markdown_row(row, is_first=row is mine[0], sizes=sizes) for row in mine),
             "",
         ]
     lines += [f"- {name}: {words}" for name, words in about.items()]
     return "\n".join(lines) + "\n"
 
 
-def _markdown_row(row: ArmSummary, *, is_first: bool) -> str:
+def _markdown_row(row: ArmSummary, *, is_first: bool, sizes: bool) -> str:
     cells = [
         row.arm,
+        *([f"{row.parameters:,}"] if sizes else []),
         row.val_loss.text(),
         "" if is_first else _change(row.val_loss_change),
         row.val_metric.text(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
@@ -15,7 +15,7 @@ from pytorch_lightning.callbacks import Callback
 from torch import Tensor
 
 from gia_science.benchmark.arms import Arm, matched_expansion
-from gia_science.benchmark.experiment import Experiment
+from gia_science.benchmark.experiment import AttentionExperiment, Experiment, Network
 from gia_science.data.batching import Batch
 from gia_science.settings import Strict
 from gia_science.training.devices import Devices
@@ -33,7 +33,9 @@ class Trial(Strict):
     Parameters
     ----------
     task, arm, metric : str
-    seed, parameters : int
+    seed : int
+    parameters : int
+        Number of trained parameters.
     best_epoch : int
         Epoch of the best validation loss, counted from 1.
     train_loss, val_loss : tuple of float
@@ -93,7 +95,7 @@ class TrainingLoss(Callback):
         self.history.append(total / count)
 
 
-def expansions(item: Experiment, arms: Sequence[Arm]) -> dict[str, float | None]:
+def expansions(item: AttentionExperiment, arms: Sequence[Arm]) -> dict[str, float | None]:
     """Expansion of the feed-forward of each arm, such that all are as large as the first."""
     first = arms[0].attention(item.attention)
     wanted = item.parameters(first, None)
@@ -104,32 +106,56 @@ def expansions(item: Experiment, arms: Sequence[Arm]) -> dict[str, float | None]
     return matched
 
 
-def run_trial(item: Experiment, arm: Arm, *, expansion: float | None) -> Trial:
-    """Train an arm over the whole budget, and score the weights of its best epoch.
+def run_trial(item: AttentionExperiment, arm: Arm, *, expansion: float | None) -> Trial:
+    """Train an arm over the whole budget, and score the weights of its best epoch; see `train_and_score`."""
+    attention = arm.attention(item.attention)
+    return train_and_score(item, arm.name, lambda: item.build(attention, expansion))
+
+
+def train_and_score(
+    item: Experiment,
+    arm: str,
+    build: Callable[[], Network],
+    *,
+    watched_rows: int = WATCHED_ROWS,
+    watch: Sequence[Callback] = (),
+) -> Trial:
+    """Train a network over the whole budget, and score the weights of its best epoch.
+
+    Parameters
+    ----------
+    item : Experiment
+    arm : str
+        Name of the arm.
+    build : callable
+        Makes the network; called when the seed is set.
+    watched_rows : int
+        Training rows that the training loss is measured on.
+    watch : sequence of Callback
+        Called beside.
 
     Raises
     ------
     TrainingError
         When a loss is no longer finite.
     """
-    attention = arm.attention(item.attention)
     data = item.data()
-    watched = TrainingLoss(data.fixed_batches(rows=WATCHED_ROWS, seed=item.seed))
+    watched = TrainingLoss(data.fixed_batches(rows=watched_rows, seed=item.seed))
     fitted = fit_network(
-        lambda: item.build(attention, expansion),
+        build,
         data=data,
         optimizer=item.optimizer,
         validate=True,
         seed=item.seed,
         devices=Devices("cpu"),
         progress=False,
-        watch=[watched],
+        watch=[watched, *watch],
     )
     return Trial(
         task=item.name,
-        arm=arm.name,
+        arm=arm,
         seed=item.seed,
-        parameters=fitted.parameters,
+        parameters=fitted.trained,
         metric=item.metric,
         greater_is_better=item.greater_is_better,
         best_epoch=fitted.best_epoch + 1,
@@ -141,7 +167,11 @@ def run_trial(item: Experiment, arm: Arm, *, expansion: float | None) -> Trial:
 
 
 def step_times(
-    item: Experiment, arms: Sequence[Arm], *, expansion: Mapping[str, float | None], rounds: int = ROUNDS
+    item: AttentionExperiment,
+    arms: Sequence[Arm],
+    *,
+    expansion: Mapping[str, float | None],
+    rounds: int = ROUNDS,
 ) -> dict[str, list[float]]:
     """Seconds of a training step of each arm, taken in turns so that all meet the same machine.
 

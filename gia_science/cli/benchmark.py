@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +46,51 @@ def attention(
     batches = compare(out / "trials", preset=chosen, tasks=names, jobs=jobs or available_cores())
     typer.echo(write_report(out, batches, arms=ARMS))
     typer.echo(f"tables: {out / 'summary.md'}, {out / 'summary.csv'}   figure: {out / 'curves.png'}")
+
+
+@app.command("adapters")
+def adapters(
+    base: Annotated[
+        str,
+        typer.Option(help="Folder, or id on the Hugging Face hub, of a pretrained masked language model."),
+    ],
+    tasks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="language, amp, gb1_two_vs_rest; by default the first two, and with GIA_DATA_MIRROR all three."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for trials, tables and figure.")] = Path(
+        "runs/adapters"
+    ),
+    preset: Annotated[
+        str, typer.Option(help="full: three seeds, half an hour or more on one core. small: minutes.")
+    ] = "full",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
+) -> None:
+    """Compare Sparse-GIN, LoRA and other ways to fine-tune at equal size, on a pretrained base and a random one.
+
+    gia benchmark adapters --base FOLDER -o runs/adapters
+
+    benchmarks/antiberty.py of the repository fetches a base that the package index holds. Interrupted, it goes on
+    where it was when it is started again. Writes summary.md, summary.csv, trials.csv, curves.csv, rates.csv and
+    adapters.png.
+    """
+    from gia_science.benchmark.adapter_experiment import TASKS
+    from gia_science.benchmark.adapter_report import write_report
+    from gia_science.benchmark.adapters import PRESETS, compare
+    from gia_science.cli.output import available_cores, check_choice, use_threads
+    from gia_science.data.download import MIRROR
+
+    chosen = PRESETS[check_choice("--preset", preset, tuple(PRESETS))]
+    usual = TASKS if os.environ.get(MIRROR) else TASKS[:2]
+    names = [check_choice("the task", task, TASKS) for task in tasks or usual]
+    jobs = jobs or available_cores()
+    if jobs == 1:
+        use_threads(1)
+    trials = compare(out / "trials", base=base, preset=chosen, tasks=names, jobs=jobs)
+    typer.echo(write_report(out, trials))
+    typer.echo(f"tables: {out / 'summary.md'}, {out / 'trials.csv'}   figure: {out / 'adapters.png'}")
 
 
 @app.command("accuracy")

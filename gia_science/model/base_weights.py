@@ -21,8 +21,15 @@ _MOST_LAYERS = 1000
 _ALTERNATIVES = "BERT, RoBERTa, ESM, GPT-2, Llama and other families that transformers knows"
 
 
-def build_base(architecture: Mapping[str, Any]) -> nn.Module:
-    """The network of an architecture, without heads, with random weights.
+def build_base(architecture: Mapping[str, Any], *, masked: bool = False) -> nn.Module:
+    """The network of an architecture with random weights.
+
+    Parameters
+    ----------
+    architecture : mapping
+        As `read_architecture` has it.
+    masked : bool, default False
+        With the head that predicts hidden tokens; otherwise without heads.
 
     Raises
     ------
@@ -30,7 +37,7 @@ def build_base(architecture: Mapping[str, Any]) -> nn.Module:
         When transformers does not know the family, or the architecture is not valid.
     """
     with quiet_transformers():
-        config, model = _classes(architecture)
+        config, model = _classes(architecture, masked=masked)
         try:
             built: nn.Module = model(config, **_headless(model))
         except (ValueError, TypeError, KeyError, AttributeError, ImportError, RuntimeError) as error:
@@ -38,8 +45,8 @@ def build_base(architecture: Mapping[str, Any]) -> nn.Module:
     return built.eval()
 
 
-def load_base(files: BaseFiles, *, sha256: str | None = None) -> nn.Module:
-    """A pretrained model, without heads, in float32.
+def load_base(files: BaseFiles, *, sha256: str | None = None, masked: bool = False) -> nn.Module:
+    """A pretrained model in float32.
 
     Weights come from safetensors, or from pytorch_model.bin read with ``weights_only``: pickled code is refused. Code
     that comes with a model is never run.
@@ -49,6 +56,8 @@ def load_base(files: BaseFiles, *, sha256: str | None = None) -> nn.Module:
     files : BaseFiles
     sha256 : str, optional
         Hash that the weights must have.
+    masked : bool, default False
+        With the head that predicts hidden tokens, which the weights must have; otherwise without heads.
 
     Raises
     ------
@@ -58,7 +67,7 @@ def load_base(files: BaseFiles, *, sha256: str | None = None) -> nn.Module:
     where = Where(file=files.source)
     _check_size(files, where)
     with quiet_transformers():
-        config, model = _classes(files.architecture)
+        config, model = _classes(files.architecture, masked=masked)
         try:
             loaded, report = model.from_pretrained(
                 files.folder,
@@ -122,18 +131,20 @@ def quiet_transformers() -> Iterator[None]:
             reports.enable_progress_bar()
 
 
-def _classes(architecture: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Configuration of an architecture, and the class of its network without heads."""
-    from transformers import MODEL_MAPPING, AutoConfig
+def _classes(architecture: Mapping[str, Any], *, masked: bool) -> tuple[Any, Any]:
+    """Configuration of an architecture, and the class of its network."""
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING, MODEL_MAPPING, AutoConfig
 
     rest = dict(architecture)
     family = rest.pop("model_type", None)
     try:
         config = AutoConfig.for_model(str(family), **rest)
-        model = MODEL_MAPPING[type(config)]
+        model = (MODEL_FOR_MASKED_LM_MAPPING if masked else MODEL_MAPPING)[type(config)]
     except (ValueError, KeyError) as error:
         raise BaseModelError(
-            "the family of the pretrained model is not known to transformers",
+            "the family of the pretrained model is not known to transformers, or predicts no hidden tokens"
+            if masked
+            else "the family of the pretrained model is not known to transformers",
             got=str(family),
             expected=_ALTERNATIVES,
         ) from error

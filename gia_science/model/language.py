@@ -1,8 +1,11 @@
-"""The language model that a backbone is pretrained as."""
+"""Language models: networks that score the tokens of the vocabulary, such as the one a backbone is pretrained as."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import torch
+from pydantic import BaseModel
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -11,27 +14,20 @@ from gia_science.model.backbone import GIATransformer
 from gia_science.model.config import LanguageConfig
 
 
-class LanguageNetwork(nn.Module):
-    """Backbone with a head that scores the tokens of the vocabulary.
+class LanguageModel(nn.Module):
+    """A network that scores the tokens of the vocabulary at each place.
 
-    The head shares the embedding of the tokens (Press and Wolf 2017, arXiv 1608.05859) and has a bias of its own.
-
-    Parameters
+    Attributes
     ----------
-    config : LanguageConfig
+    config : pydantic model
         Architecture.
     """
 
-    def __init__(self, config: LanguageConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.backbone = GIATransformer(config)
-        self.bias = nn.Parameter(torch.zeros(config.vocabulary))
+    config: BaseModel
 
+    @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
         """Logits ``(B, N, V)`` over the vocabulary at each token."""
-        hidden, _ = self.backbone(batch)
-        return functional.linear(hidden, self.backbone.embedding.token.weight, self.bias)
 
     def token_losses(self, batch: Batch, targets: Tensor) -> Tensor:
         """Cross-entropy, in nats, of each predicted token.
@@ -54,3 +50,28 @@ class LanguageNetwork(nn.Module):
     def loss(self, batch: Batch, targets: Tensor) -> Tensor:
         """Mean of `token_losses` over the predicted tokens; zero, with zero gradients, where there are none."""
         return self.token_losses(batch, targets).sum() / (~torch.isnan(targets)).sum().clamp_min(1)
+
+
+class LanguageNetwork(LanguageModel):
+    """Backbone with a head that scores the tokens of the vocabulary.
+
+    The head shares the embedding of the tokens (Press and Wolf 2017, arXiv 1608.05859) and has a bias of its own.
+
+    Parameters
+    ----------
+    config : LanguageConfig
+        Architecture.
+    """
+
+    config: LanguageConfig
+
+    def __init__(self, config: LanguageConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.backbone = GIATransformer(config)
+        self.bias = nn.Parameter(torch.zeros(config.vocabulary))
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Logits ``(B, N, V)`` over the vocabulary at each token."""
+        hidden, _ = self.backbone(batch)
+        return functional.linear(hidden, self.backbone.embedding.token.weight, self.bias)

@@ -82,6 +82,20 @@ class BaseVocabulary(Vocabulary):
         )
 
     @cached_property
+    def mask_id(self) -> int:
+        """Id of the token that hides another, ``[MASK]`` or ``<mask>``.
+
+        Raises
+        ------
+        DefinitionError
+            When there is none, as in vocabularies of causal models.
+        """
+        found = [index for index in self.special_ids if self.tokens[index].strip("[]<>").lower() == "mask"]
+        if not found:
+            raise DefinitionError("the vocabulary of the pretrained model has no token that hides another")
+        return found[0]
+
+    @cached_property
     def letters(self) -> IntArray | None:
         """Id of each of the residues `LETTERS`; None where tokens are pieces of sequences.
 

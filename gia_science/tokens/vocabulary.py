@@ -118,6 +118,11 @@ class Vocabulary:
         """Id of ``<mask>``, which hides a token in pretraining."""
         return 4
 
+    @property
+    def special_ids(self) -> tuple[int, ...]:
+        """Ids of the tokens that stand for no part of a text; not that of the unknown."""
+        return (self.pad_id, self.cls_id, self.eos_id, self.mask_id)
+
     def split(self, text: str) -> list[str]:
         """Pieces of a text; joined together they are the text."""
         if self._table is not None:

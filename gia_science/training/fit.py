@@ -15,13 +15,13 @@ import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping, RichProgressBar
 
 from gia_science.model.heads import PropertyNetwork
-from gia_science.model.language import LanguageNetwork
+from gia_science.model.language import LanguageModel
 from gia_science.training.datamodule import BatchedData
 from gia_science.training.devices import ONE_DEVICE, Devices, working_together
 from gia_science.training.module import BestWeights, NetworkModule, WeightAverage, trained_weights
 from gia_science.training.recipe import OptimizerRecipe
 
-NetworkT = TypeVar("NetworkT", bound=PropertyNetwork | LanguageNetwork)
+NetworkT = TypeVar("NetworkT", bound=PropertyNetwork | LanguageModel)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Fitted(Generic[NetworkT]):
 
     Parameters
     ----------
-    network : PropertyNetwork or LanguageNetwork
+    network : PropertyNetwork or LanguageModel
         With the best averaged weights, in evaluation mode.
     best_epoch : int
         Epoch of those weights, counted from 0.

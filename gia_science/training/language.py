@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from gia_science.data.batching import Batch, batches_by_tokens, collate
-from gia_science.model.language import LanguageNetwork
+from gia_science.model.language import LanguageModel
 from gia_science.tokens.featurizer import Example
 from gia_science.tokens.stream import IntArray, TokenStream
-from gia_science.tokens.vocabulary import SPECIAL_TOKENS, Vocabulary
+from gia_science.tokens.vocabulary import Vocabulary
 from gia_science.training.datamodule import Examples, Pair
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,9 +38,9 @@ def bare(stream: TokenStream) -> TokenStream:
     )
 
 
-def predictable(ids: IntArray) -> IntArray:
-    """Places of the tokens that masking may hide: all but the special ones, ``<unk>`` among them."""
-    return np.flatnonzero(ids >= len(SPECIAL_TOKENS))
+def predictable(ids: IntArray, vocabulary: Vocabulary) -> IntArray:
+    """Places of the tokens that masking may hide: all but the special ones and the unknown."""
+    return np.flatnonzero(~np.isin(ids, [*vocabulary.special_ids, vocabulary.unk_id]))
 
 
 def hidden_sets(places: IntArray, *, share: float, rng: np.random.Generator) -> list[IntArray]:
@@ -112,7 +112,7 @@ class MaskedRows(Examples):
     def __getitem__(self, index: int) -> Pair:
         example = self.rows[index][0]
         rng = self.rng if self.rng is not None else np.random.default_rng((self.seed, index))
-        sets = hidden_sets(predictable(example.stream.ids), share=self.share, rng=rng)
+        sets = hidden_sets(predictable(example.stream.ids, self.vocabulary), share=self.share, rng=rng)
         places = sets[0] if sets else np.zeros(0, dtype=np.int64)
         stream, targets = hide(example.stream, places, vocabulary=self.vocabulary)
         return replace(example, stream=stream), targets
@@ -149,7 +149,7 @@ def every_token(
     if mask_share is None:
         stream, targets = foretell(example.stream, vocabulary=vocabulary)
         return [(replace(example, stream=stream), targets)]
-    sets = hidden_sets(predictable(example.stream.ids), share=mask_share, rng=rng)
+    sets = hidden_sets(predictable(example.stream.ids, vocabulary), share=mask_share, rng=rng)
     shown = [hide(example.stream, places, vocabulary=vocabulary) for places in sets]
     return [(replace(example, stream=stream), targets) for stream, targets in shown]
 
@@ -157,7 +157,7 @@ def every_token(
 def answers(stream: TokenStream, *, vocabulary: Vocabulary, mask_share: float | None) -> IntArray:
     """Ids of the tokens that `every_token` asks for, in the order of the stream."""
     if mask_share is not None:
-        return stream.ids[predictable(stream.ids)]
+        return stream.ids[predictable(stream.ids, vocabulary)]
     targets = foretell(stream, vocabulary=vocabulary)[1]
     return np.asarray(targets[~np.isnan(targets)], dtype=np.int64)
 
@@ -172,7 +172,7 @@ def collate_tokens(pairs: Sequence[Pair]) -> tuple[Batch, Tensor]:
 
 
 @torch.inference_mode()
-def row_losses(network: LanguageNetwork, pairs: Sequence[Pair], *, tokens: int, rows: int) -> FloatArray:
+def row_losses(network: LanguageModel, pairs: Sequence[Pair], *, tokens: int, rows: int) -> FloatArray:
     """Sum of the losses of the predicted tokens, in nats, of each pair ``(n,)``; batches as in `batches_by_tokens`."""
     losses = np.zeros(len(pairs))
     for index in batches_by_tokens([len(example) for example, _ in pairs], tokens=tokens, rows=rows):

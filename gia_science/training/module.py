@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gia_science.data.batching import Batch
 from gia_science.errors import TrainingError
 from gia_science.model.heads import PropertyNetwork
-from gia_science.model.language import LanguageNetwork
+from gia_science.model.language import LanguageModel
 from gia_science.training.distributed import BatchLoss, batch_loss
 from gia_science.training.recipe import OptimizerRecipe
 
@@ -25,7 +25,7 @@ class NetworkModule(pl.LightningModule):
 
     Parameters
     ----------
-    network : PropertyNetwork or LanguageNetwork
+    network : PropertyNetwork or LanguageModel
     optimizer : OptimizerRecipe
         Learning rate, weight decay, warm-up.
     steps : int
@@ -33,7 +33,7 @@ class NetworkModule(pl.LightningModule):
     """
 
     def __init__(
-        self, network: PropertyNetwork | LanguageNetwork, *, optimizer: OptimizerRecipe, steps: int
+        self, network: PropertyNetwork | LanguageModel, *, optimizer: OptimizerRecipe, steps: int
     ) -> None:
         super().__init__()
         # Plain types only: hyper-parameters end up in checkpoints, which are read without unpickling.

@@ -19,6 +19,13 @@ def test_a_task_without_its_data_is_left_out(gia, tiny, tmp_path, monkeypatch) -
     assert not (tmp_path / "out").exists()
 
 
+def test_a_comparison_of_adapters_needs_a_base_that_is_there(gia, tmp_path) -> None:
+    assert gia("benchmark", "adapters", "amp").code == 2
+    done = gia("benchmark", "adapters", "amp", "--base", str(tmp_path / "none"), "-o", "out")
+    assert (done.code, done.out) == (2, "")
+    assert "no such folder of a pretrained model" in done.told[-1]
+
+
 @pytest.mark.slow
 def test_a_task_runs_over_all_folds_in_processes(gia, tiny, tmp_path) -> None:
     done = gia("benchmark", "accuracy", "nav17", "-o", "out", *tiny, "--jobs", "2")

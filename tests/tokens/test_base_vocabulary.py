@@ -141,3 +141,24 @@ def test_a_folder_without_a_vocabulary_of_use_is_told(
         (tmp_path / name).write_text(content)
     with pytest.raises(DefinitionError, match=message):
         tokenizer_json(tmp_path)
+
+
+def test_the_token_that_hides_others_is_found_by_its_name() -> None:
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+
+    for tokens, expected in (
+        (("<unk>", "A", "<mask>"), 2),
+        (("[UNK]", "[MASK]", "A"), 1),
+        (("<unk>", "A"), None),
+    ):
+        engine = Tokenizer(
+            WordLevel({token: place for place, token in enumerate(tokens)}, unk_token=tokens[0])
+        )
+        engine.add_special_tokens([token for token in tokens if token != "A"])
+        vocabulary = BaseVocabulary.of(engine.to_str(), most_tokens=9)
+        if expected is None:
+            with pytest.raises(DefinitionError, match="no token that hides another"):
+                _ = vocabulary.mask_id
+        else:
+            assert vocabulary.mask_id == expected

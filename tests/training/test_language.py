@@ -131,7 +131,7 @@ def test_the_next_token_is_the_answer_and_unknown_ones_are_not_asked_for() -> No
     assert np.isnan(targets[-1])
     odd = replace(stream, ids=np.array([2, 5, 1, 7, 3]))
     assert np.isnan(foretell(odd, vocabulary=vocabulary)[1]).tolist() == [False, True, False, False, True]
-    assert predictable(odd.ids).tolist() == [1, 3]
+    assert predictable(odd.ids, vocabulary).tolist() == [1, 3]
     assert answers(odd, vocabulary=vocabulary, mask_share=0.5).tolist() == [5, 7]
     assert answers(odd, vocabulary=vocabulary, mask_share=None).tolist() == [5, 7, 3]
 
