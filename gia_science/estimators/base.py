@@ -227,5 +227,7 @@ def _refuse_targets(rows: Sequence[Row], names: Sequence[str], values: FloatArra
             for target in values.T
         ):
             raise TableError(
-                "a column of X is y itself", got=repr(name), hint="leave it out of X, or name others as columns="
+                "a column of X is y itself",
+                got=repr(name),
+                hint="leave it out of X, or name others as columns=",
             )
