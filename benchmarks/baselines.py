@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from rdkit import rdBase
 from rdkit.Chem import Descriptors, rdFingerprintGenerator
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -89,6 +90,7 @@ def main() -> int:
     if unknown := set(chosen.tasks) - set(FIGURES):
         parser.error(f"no such task: {', '.join(sorted(unknown))}")
     logging.getLogger("gia_science").setLevel(logging.ERROR)
+    rdBase.DisableLog("rdApp.*")
     failures: list[str] = []
     print("task               metric             expected  reproduced (SD)    the package's (SD)  seconds")
     for name in chosen.tasks:
