@@ -18,9 +18,9 @@
 #
 # AntiBERTy is a BERT of 26 million parameters, pretrained on 558 million antibody sequences (Ruffolo, Gray and Sulam
 # 2021, arXiv 2112.07782; MIT licence). Here it stays as it is, and a small adapter learns to tell antimicrobial
-# peptides from other peptides: in each layer, tokens that attend to each other exchange messages over the graph of the
-# model's own attention (Sparse-GIN). Beside it, the same head is trained on the frozen model without an adapter. It takes
-# about two minutes on two cores, after a download of 96 MB.
+# peptides from other peptides: in each layer, tokens that attend to each other exchange messages over the graph of
+# the model's own attention (Sparse-GIN). Beside it, the same head is trained on the frozen model without an adapter.
+# It takes about two minutes on two cores, after a download of 96 MB.
 #
 # The same from the command line:
 #
