@@ -29,11 +29,12 @@ from gia_science.model.language import LanguageModel
 from gia_science.settings import Strict
 from gia_science.tokens.stream import IntArray
 from gia_science.training.api import start_recipe
+from gia_science.training.architecture import network_config
 from gia_science.training.base import Base
 from gia_science.training.datamodule import BatchedData, Examples
 from gia_science.training.encode import Encoded, encode
 from gia_science.training.language import MaskedRows, collate_tokens
-from gia_science.training.members import member_data, network_config
+from gia_science.training.members import member_data
 from gia_science.training.prepare import Prepared, prepare
 
 Start = Literal["pretrained", "random"]

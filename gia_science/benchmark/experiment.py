@@ -20,12 +20,13 @@ from gia_science.model.heads import PropertyNetwork
 from gia_science.model.language import LanguageModel, LanguageNetwork
 from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.training.api import start_recipe
+from gia_science.training.architecture import network_config, training_lengths
 from gia_science.training.corpus import Corpus, prepare_corpus
 from gia_science.training.datamodule import BatchedData, Pair
 from gia_science.training.encode import Encoded, encode
 from gia_science.training.fitted_attention import with_delta
 from gia_science.training.language import every_token, row_losses
-from gia_science.training.members import member_data, network_config, training_lengths
+from gia_science.training.members import member_data
 from gia_science.training.prepare import Prepared, prepare
 from gia_science.training.pretrain import language_config, language_data
 from gia_science.training.recipe import OptimizerRecipe, PretrainRecipe

@@ -12,10 +12,11 @@ import numpy as np
 import torch
 
 from gia_science.errors import RecipeError, counted
+from gia_science.training.architecture import build_member, network_config
 from gia_science.training.devices import ONE_DEVICE, Devices
 from gia_science.training.encode import Encoded
 from gia_science.training.fit import optimizer_epochs
-from gia_science.training.members import build_member, member_data, network_config, on_one_cpu
+from gia_science.training.members import member_data, on_one_cpu
 from gia_science.training.prepare import Prepared
 
 logger = logging.getLogger("gia_science")

@@ -184,6 +184,21 @@ def test_a_numeric_column_goes_in_beside_the_formulas(frame, learner) -> None:
         model.predict(["NaCl"])
 
 
+def test_training_goes_on_from_a_model_of_another_form(regressor, molecules, tmp_path) -> None:
+    """Zeros that had a gate in the model to start from need none in the new measurements, and the other way round."""
+    often_zero = np.where(np.arange(len(molecules.y)) % 2 == 0, 0.0, molecules.y)
+    gated = clone(regressor).fit(molecules.X, often_zero)
+    plain = clone(regressor).fit(molecules.X, molecules.y)
+    assert gated.model_.targets.gates
+    assert not plain.model_.targets.gates
+    for number, (start, y) in enumerate([(gated, molecules.y), (plain, often_zero)]):
+        folder = start.model_.save(tmp_path / str(number))
+        settings = {"init": str(folder), "min_steps": 3, "epochs": 1, "random_state": 0}
+        again = SequenceRegressor(**settings).fit(molecules.X, y)
+        assert np.isfinite(again.predict(molecules.X)).all()
+        assert bool(again.model_.targets.gates) == bool((y == 0).any())
+
+
 def test_a_column_that_is_the_target_is_refused(frame, learner) -> None:
     """Left in X by mistake, it would be all that is learnt."""
     numbers = [float(place) for place in range(len(frame))]

@@ -19,8 +19,8 @@ from gia_science.errors import BaseModelError, DefinitionError, GiaError, Recipe
 from gia_science.model.heads import PropertyNetwork
 from gia_science.prediction.api import load
 from gia_science.training.api import finetune, pretrain, train
+from gia_science.training.architecture import build_member, network_config
 from gia_science.training.encode import encode
-from gia_science.training.members import build_member, network_config
 from gia_science.training.prepare import prepare
 from gia_science.training.recipe import Recipe
 from gia_science.training.run import run

@@ -15,8 +15,8 @@ import torch
 from gia_science.errors import GiaError, ModelFolderError, RecipeError, TableError
 from gia_science.model.folder import load_model
 from gia_science.model.pretrained import SavedPretrained, load_pretrained, save_pretrained
+from gia_science.training.architecture import build_member, network_config
 from gia_science.training.encode import encode
-from gia_science.training.members import build_member, network_config
 from gia_science.training.prepare import prepare
 from gia_science.training.pretrain import Pretraining, pretrain
 from gia_science.training.recipe import PretrainRecipe, Recipe
