@@ -60,6 +60,7 @@ SURFACE = {
         "--long", "--member", "--layer", "--head", "--threshold", "--overwrite", "--threads",
     },
     "benchmark attention": {"tasks", "--out", "-o", "--preset", "--jobs"},
+    "benchmark adapters": {"tasks", "--base", "--out", "-o", "--preset", "--jobs"},
     "benchmark accuracy": {"tasks", "--all", "--seeds", "--out", "-o", "--set", "--jobs"},
     "datasets list": set(),
     "datasets show": {"name"},
