@@ -39,20 +39,22 @@ NETWORK_SHARE, MEMORY_RATIO, START_SECONDS = 0.8, 1.15, 6.0
 
 @dataclass(frozen=True)
 class Sizes:
-    """Numbers of rows: of the tables, of the samples on which the parts are timed, and for the memory."""
+    """Numbers of rows: of the tables, of the samples on which the parts are timed, for the memory, and for training."""
 
     smiles: int
     protein: int
     smiles_sample: int
     protein_sample: int
     memory: tuple[int, int]
+    training: int
 
 
-FULL = Sizes(200_000, 20_000, smiles_sample=4096, protein_sample=512, memory=(100_000, 1_000_000))
+FULL = Sizes(
+    200_000, 20_000, smiles_sample=4096, protein_sample=512, memory=(100_000, 1_000_000), training=200
+)
 # Few enough for 50 seconds. Memory stays flat from the first whole window on, which ends at row 8,192.
-QUICK = Sizes(1_100, 32, smiles_sample=64, protein_sample=6, memory=(8_200, 9_200))
+QUICK = Sizes(1_100, 32, smiles_sample=64, protein_sample=6, memory=(8_200, 9_200), training=40)
 
-TRAINING_ROWS = 200
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
 CORES = (
@@ -97,10 +99,14 @@ def main() -> int:
     sizes = QUICK if options.quick else FULL
     missed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        case = prepare("smiles", sizes.smiles, Path(folder), sample=sizes.smiles_sample)
+        case = prepare(
+            "smiles", sizes.smiles, Path(folder), sample=sizes.smiles_sample, training=sizes.training
+        )
         missed += throughput(case, threads=options.threads, started=not options.quick)
         against_chemprop(case, options.chemprop)
-        case = prepare("protein", sizes.protein, Path(folder), sample=sizes.protein_sample)
+        case = prepare(
+            "protein", sizes.protein, Path(folder), sample=sizes.protein_sample, training=sizes.training
+        )
         missed += throughput(case, threads=options.threads, started=not options.quick)
         missed += memory(Path(folder), *sizes.memory, threads=options.threads)
     for line in missed:
@@ -148,10 +154,10 @@ MAKERS: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 
-def prepare(domain: str, rows: int, folder: Path, *, sample: int) -> Case:
+def prepare(domain: str, rows: int, folder: Path, *, sample: int, training: int) -> Case:
     """A model, and a table of other rows than it has seen."""
     made = MAKERS[domain]()
-    train(domain, list(islice(made, TRAINING_ROWS)), folder / domain)
+    train(domain, list(islice(made, training)), folder / domain)
     texts = list(islice(made, rows))
     table = folder / f"{domain}.csv"
     write(table, domain, texts)
