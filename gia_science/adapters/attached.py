@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from gia_science.adapters import dispatch
 from gia_science.adapters.config import AdapterConfig
 from gia_science.adapters.site import Site
+from gia_science.data.tensors import misfit_of
 from gia_science.errors import AdapterError, Where, listed
 
 MODULES = "gia_adapter"
@@ -65,18 +66,9 @@ class Attached(ABC):
             When a tensor is missing, unknown, or of another shape or type. Nothing is changed then.
         """
         wanted = dict(self.trainable())
-        problems = [f"{name} is missing" for name in wanted if name not in state]
-        problems += [f"{name} is not known" for name in state if name not in wanted]
-        problems += [
-            f"{name} is {_kind(state[name])}, not {_kind(wanted[name])}"
-            for name in wanted
-            if name in state and _kind(state[name]) != _kind(wanted[name])
-        ]
-        if problems:
-            more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-            raise AdapterError(
-                "the weights do not fit the adapter and its base", got=problems[0] + more, where=where
-            )
+        misfit = misfit_of(state, wanted)
+        if misfit is not None:
+            raise AdapterError("the weights do not fit the adapter and its base", got=misfit, where=where)
         with torch.no_grad():
             for name, parameter in wanted.items():
                 parameter.copy_(state[name])
@@ -300,7 +292,3 @@ def chosen(layers: Sequence[int] | None, depth: int) -> tuple[int, ...]:
             expected=f"0 to {depth - 1}, each once",
         )
     return tuple(sorted(layers))
-
-
-def _kind(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import shutil
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from gia_science.adapters.attached import Attached
 from gia_science.adapters.config import AdapterConfig, LoRAConfig
 from gia_science.adapters.lora import AttachedLoRA
 from gia_science.adapters.reference import BaseReference, weights_sha256
+from gia_science.data.folders import whole_folder
 from gia_science.errors import AdapterError, Where
 from gia_science.settings import Strict, validate
 
@@ -67,23 +65,18 @@ def save_adapter(
         When the folder exists and may not be replaced, or cannot be written.
     """
     _check_free(Path(folder), overwrite=overwrite)
-    final = Path(os.path.realpath(folder))
-    unfinished = final.with_name(f".{final.name}-{secrets.token_hex(4)}.part")
     try:
-        unfinished.mkdir(parents=True)
-        stored = _stored(attached, base).model_dump(mode="json", exclude_none=True)
-        text = json.dumps(stored, indent=1, ensure_ascii=False, allow_nan=False)
-        (unfinished / CONFIG).write_text(text + "\n", encoding="utf-8")
-        state = {name: tensor.contiguous() for name, tensor in attached.state().items()}
-        # peft, and others after it, ask for the name of the framework.
-        safetensors.torch.save_file(state, unfinished / WEIGHTS, metadata={"format": "pt"})
-        _put_in_place(unfinished, final)
+        with whole_folder(folder) as unfinished:
+            stored = _stored(attached, base).model_dump(mode="json", exclude_none=True)
+            text = json.dumps(stored, indent=1, ensure_ascii=False, allow_nan=False)
+            (unfinished / CONFIG).write_text(text + "\n", encoding="utf-8")
+            state = {name: tensor.contiguous() for name, tensor in attached.state().items()}
+            # peft, and others after it, ask for the name of the framework.
+            safetensors.torch.save_file(state, unfinished / WEIGHTS, metadata={"format": "pt"})
     except OSError as error:
         raise AdapterError(
             "the adapter cannot be written", got=error.strerror or str(error), where=Where(str(folder))
         ) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return Path(folder)
 
 
@@ -213,16 +206,3 @@ def _check_free(folder: Path, *, overwrite: bool) -> None:
         raise AdapterError("the output exists and is not, or not only, an adapter", got=str(folder))
     if not overwrite:
         raise AdapterError("the adapter exists", got=str(folder), hint="--overwrite replaces it")
-
-
-def _put_in_place(unfinished: Path, final: Path) -> None:
-    """Give a whole folder its name. What had the name before is there until then, and comes back on failure."""
-    old = unfinished.with_suffix(".old")
-    if final.exists():
-        final.replace(old)
-    try:
-        unfinished.replace(final)
-    finally:
-        if old.exists() and not final.exists():
-            old.replace(final)
-    shutil.rmtree(old, ignore_errors=True)

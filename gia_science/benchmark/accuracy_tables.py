@@ -11,7 +11,7 @@ from pathlib import Path
 from gia_science.benchmark.accuracy import TaskTrial
 from gia_science.benchmark.protocol import Protocol, protocol_of
 from gia_science.benchmark.published import PublishedFigures, published_figures
-from gia_science.data.writer import atomic_file
+from gia_science.benchmark.stored import write_files
 from gia_science.errors import counted
 from gia_science.evaluation.baselines import plain_name
 from gia_science.evaluation.metrics import METRICS
@@ -43,9 +43,7 @@ COLUMNS = (
 def write_tables(folder: Path, trials: Sequence[TaskTrial]) -> str:
     """Write ``results.csv`` and ``table.md``; the Markdown is returned."""
     text = accuracy_markdown(trials, published=published_figures())
-    for name, content in (("results.csv", results_csv(trials)), ("table.md", text)):
-        with atomic_file(folder / name) as stream:
-            stream.write(content.encode())
+    write_files(folder, {"results.csv": results_csv(trials).encode(), "table.md": text.encode()})
     return text
 
 

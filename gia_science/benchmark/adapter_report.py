@@ -10,8 +10,8 @@ from pathlib import Path
 from gia_science.benchmark.adapter_arms import ARMS
 from gia_science.benchmark.adapter_figure import adapter_figure
 from gia_science.benchmark.adapters import PILOT_SEED, AdapterTrial, chosen_rates
+from gia_science.benchmark.stored import write_files
 from gia_science.benchmark.summary import scores_csv, summarise, summary_csv, summary_markdown, trials_csv
-from gia_science.data.writer import atomic_file
 
 
 def write_report(folder: Path, trials: Sequence[AdapterTrial]) -> str:
@@ -41,9 +41,7 @@ def write_report(folder: Path, trials: Sequence[AdapterTrial]) -> str:
         "rates.csv": rates_csv(pilots).encode(),
         "adapters.png": adapter_figure(compared),
     }
-    for name, content in files.items():
-        with atomic_file(folder / name) as stream:
-            stream.write(content)
+    write_files(folder, files)
     return text
 
 

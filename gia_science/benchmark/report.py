@@ -8,8 +8,8 @@ from pathlib import Path
 from gia_science.benchmark.arms import Arm
 from gia_science.benchmark.attention import Batch
 from gia_science.benchmark.curves import curves_figure
+from gia_science.benchmark.stored import write_files
 from gia_science.benchmark.summary import summarise, summary_csv, summary_markdown, trials_csv
-from gia_science.data.writer import atomic_file
 
 
 def write_report(folder: Path, batches: Sequence[Batch], *, arms: Sequence[Arm]) -> str:
@@ -38,7 +38,5 @@ def write_report(folder: Path, batches: Sequence[Batch], *, arms: Sequence[Arm])
         "trials.csv": trials_csv(ordered).encode(),
         "curves.png": curves_figure(ordered),
     }
-    for name, content in files.items():
-        with atomic_file(folder / name) as stream:
-            stream.write(content)
+    write_files(folder, files)
     return text

@@ -68,6 +68,13 @@ def write_stored(path: Path, stored: BaseModel) -> None:
         stream.write(stored.model_dump_json(indent=1).encode())
 
 
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by name, each of which appears when it is whole."""
+    for name, content in files.items():
+        with atomic_file(folder / name) as stream:
+            stream.write(content)
+
+
 def in_processes(
     function: Callable[..., ResultT], arguments: Sequence[tuple[Any, ...]], *, jobs: int
 ) -> Iterator[ResultT]:

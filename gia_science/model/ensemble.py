@@ -27,25 +27,33 @@ class PropertyEnsemble(nn.Module):
         Architecture of each member, the number of members, and the shape of the forest beside them, if there is one.
     members : sequence of PropertyNetwork, optional
         By default they are made, with random weights; those that are built on a model from elsewhere must be given.
+    forest : Forest, optional
+        Of the shape that `config` has; by default one without branches.
     """
 
-    def __init__(self, config: NetworkConfig, *, members: Sequence[PropertyNetwork] | None = None) -> None:
+    def __init__(
+        self,
+        config: NetworkConfig,
+        *,
+        members: Sequence[PropertyNetwork] | None = None,
+        forest: Forest | None = None,
+    ) -> None:
         super().__init__()
         self.config = config
         if members is None:
             members = [PropertyNetwork(config) for _ in range(config.members)]
         assert len(members) == config.members
         self.members = nn.ModuleList(members)
-        self.forest = None if config.forest is None else Forest(config.forest)
+        if forest is None and config.forest is not None:
+            forest = Forest(config.forest)
+        self.forest = forest
 
     @classmethod
     def of(cls, members: Sequence[PropertyNetwork], *, forest: Forest | None = None) -> Self:
         """An ensemble of trained networks, in evaluation mode; of some members of another ensemble too."""
         shape = None if forest is None else forest.config
         config = members[0].config.model_copy(update={"members": len(members), "forest": shape})
-        ensemble = cls(config, members=members)
-        ensemble.forest = forest
-        return ensemble.eval()
+        return cls(config, members=members, forest=forest).eval()
 
     @property
     def width(self) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -15,6 +13,7 @@ import safetensors.torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from gia_science.data.folders import whole_folder
 from gia_science.data.source import DataSource
 from gia_science.errors import DefinitionError, ModelFolderError, Where
 from gia_science.model.files import checksum, read_bytes, read_json, read_text, write_json
@@ -141,34 +140,16 @@ def write_folder(
     """
     check_free(Path(folder), kind, overwrite=overwrite)
     kept = saved.network.state_dict() if tensors is None else tensors
-    final = Path(os.path.realpath(folder))
-    unfinished = final.with_name(f".{final.name}-{secrets.token_hex(4)}.part")
     try:
-        unfinished.mkdir(parents=True)
-        _write_files(saved, unfinished, kind, config, kept)
-        _put_in_place(unfinished, final)
+        with whole_folder(folder) as unfinished:
+            _write_files(saved, unfinished, kind, config, kept)
     except OSError as error:
         raise ModelFolderError(
             f"the {kind.noun} cannot be written",
             got=error.strerror or str(error),
             where=Where(file=str(folder)),
         ) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return Path(folder)
-
-
-def _put_in_place(unfinished: Path, final: Path) -> None:
-    """Give a whole folder its name. What had the name before is there until then, and comes back on failure."""
-    old = unfinished.with_suffix(".old")
-    if final.exists():
-        final.replace(old)
-    try:
-        unfinished.replace(final)
-    finally:
-        if old.exists() and not final.exists():
-            old.replace(final)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_free(folder: Path, kind: FolderKind, *, overwrite: bool) -> None:

@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from gia_science.data.tensors import misfit_of
 from gia_science.errors import ModelFolderError, RecipeError, Where
 from gia_science.model.config import BackboneConfig
 
@@ -67,16 +68,9 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 def require_same(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, where: Where) -> None:
     """Raise `ModelFolderError` unless tensors have the names, shapes and types that a network asks for."""
-    problems = [f"{name} is missing" for name in wanted if name not in found]
-    problems += [f"{name} is not known" for name in found if name not in wanted]
-    problems += [
-        f"{name} is {_kind(found[name])}, not {_kind(wanted[name])}"
-        for name in wanted
-        if name in found and _kind(found[name]) != _kind(wanted[name])
-    ]
-    if problems:
-        more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-        raise misfit(problems[0] + more, where)
+    got = misfit_of(found, wanted)
+    if got is not None:
+        raise misfit(got, where)
 
 
 def _skeleton(build: Callable[[ConfigT], NetworkT], config: ConfigT, *, where: Where) -> NetworkT:
@@ -93,7 +87,3 @@ def _skeleton(build: Callable[[ConfigT], NetworkT], config: ConfigT, *, where: W
 def misfit(got: str, where: Where) -> ModelFolderError:
     """The error for weights that are not those of the configuration."""
     return ModelFolderError("the weights do not fit config.json", got=got, where=where)
-
-
-def _kind(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
