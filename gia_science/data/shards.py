@@ -15,7 +15,7 @@ from gia_science.data.lines import refuse_binary
 from gia_science.data.parquet import pyarrow_module
 from gia_science.data.parts import parts_folder
 from gia_science.data.record import Record
-from gia_science.data.vectors import EmbeddingWriter, is_npz
+from gia_science.data.vectors import WIDTH_NOTE, EmbeddingWriter, is_npz
 from gia_science.data.writer import TableWriter, output_format, output_stream
 from gia_science.errors import RecipeError, TableError, Where, counted
 
@@ -190,12 +190,14 @@ def merge_shards(out: str | Path, paths: Sequence[Path]) -> int:
 
 def _merge_parquet(out: str | Path, paths: Sequence[Path]) -> int:
     schemas = [_parquet_schema(path) for path in paths]
-    _refuse_other_columns([(schema.names, list(map(str, schema.types))) for schema in schemas], paths)
-    *_, last = schemas[0]
+    _refuse_other_columns(
+        [(schema.names, list(map(str, schema.types)), _width(schema)) for schema in schemas], paths
+    )
+    width = _width(schemas[0])
     rows = _interleaved([_parquet_rows(path) for path in paths], paths)
     total = 0
-    if pyarrow_module("pyarrow").types.is_fixed_size_list(last.type):
-        with EmbeddingWriter(out, schemas[0].names[:-1], width=last.type.list_size) as vectors:
+    if width is not None:
+        with EmbeddingWriter(out, schemas[0].names[:-1], width=width) as vectors:
             for *cells, vector in rows:
                 vectors.write_row(list(map(_text, cells)), vector)
                 total += 1
@@ -246,6 +248,12 @@ def _parquet_schema(path: Path) -> Any:
         return pyarrow_module("pyarrow.parquet").read_schema(path)
 
 
+def _width(schema: Any) -> int | None:
+    """Numbers of each vector, where the last column is one of vectors."""
+    noted = (schema.field(-1).metadata or {}).get(WIDTH_NOTE) if len(schema) else None
+    return int(noted) if noted is not None and noted.isdigit() else None
+
+
 def _parquet_rows(path: Path) -> Iterator[tuple[Any, ...]]:
     with _damage_named(path), pyarrow_module("pyarrow.parquet").ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS):
@@ -254,7 +262,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[Any, ...]]:
 
 def _values(column: Any) -> Iterator[Any]:
     """Values of a column; of a column of vectors the vector ``(d,)`` of each row, or None."""
-    if not pyarrow_module("pyarrow").types.is_fixed_size_list(column.type):
+    if not pyarrow_module("pyarrow").types.is_list(column.type):
         yield from column.to_pylist()
         return
     for scalar in column:

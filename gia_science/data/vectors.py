@@ -30,6 +30,8 @@ EmbeddingFormat = OutputFormat | Literal["npz"]
 _INTEGERS = frozenset({"row", "unit"})
 _NUMBERS_PER_GROUP = 2**22
 _ROWS_PER_GROUP = 10_000
+WIDTH_NOTE = b"gia_science.width"
+"""Under which the schema of a Parquet file says how many numbers a vector has."""
 
 
 class _Sink(Protocol):
@@ -269,11 +271,13 @@ class _ParquetSink:
         names = name_columns(output_columns(columns, ["embedding"]), source=name)
         text, integer = self._arrow.string(), self._arrow.int64()
         types = [integer if column in integers else text for column in columns]
-        vector = self._arrow.list_(self._arrow.float32(), width)
-        self._schema = self._arrow.schema(list(zip(names, [*types, vector], strict=True)))
+        # Lists of fixed size cannot be missing in Parquet before pyarrow 24: their width is noted instead.
+        vector = self._arrow.list_(self._arrow.float32())
+        fields = [self._arrow.field(*named) for named in zip(names, [*types, vector], strict=True)]
+        fields[-1] = fields[-1].with_metadata({WIDTH_NOTE: str(width)})
+        self._schema = self._arrow.schema(fields)
         self._writer = parquet.ParquetWriter(stream, self._schema)
         self._where = Where(file=name)
-        self._width = width
         self._limit = max(1, min(_ROWS_PER_GROUP, _NUMBERS_PER_GROUP // max(1, width)))
         self._rows: list[tuple[Sequence[str], FloatArray | None]] = []
 
@@ -296,11 +300,11 @@ class _ParquetSink:
         columns = [
             self._column(index, [cells[index] for cells, _ in rows]) for index in range(len(self._schema) - 1)
         ]
-        none = np.zeros(self._width, dtype=np.float32)
-        numbers = np.concatenate([none if vector is None else vector for _, vector in rows])
+        vectors = [np.zeros(0, dtype=np.float32) if vector is None else vector for _, vector in rows]
+        offsets = np.cumsum([0, *map(len, vectors)], dtype=np.int32)
         missing = self._arrow.array([vector is None for _, vector in rows])
-        lists = self._arrow.FixedSizeListArray.from_arrays(
-            self._arrow.array(numbers), self._width, mask=missing
+        lists = self._arrow.ListArray.from_arrays(
+            self._arrow.array(offsets), self._arrow.array(np.concatenate(vectors)), mask=missing
         )
         self._writer.write_table(self._arrow.table([*columns, lists], schema=self._schema))
 

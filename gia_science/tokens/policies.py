@@ -7,6 +7,7 @@ from typing import Final
 
 _ANY: Final = object()
 """Stands for every value that has no words of its own."""
+_LONGEST_SHOWN: Final = 60
 _WORDS: Final[Mapping[str, Mapping[str, tuple[str, Mapping[object, str]]]]] = {
     "smiles": {
         "isotopes": (
@@ -55,6 +56,14 @@ _WORDS: Final[Mapping[str, Mapping[str, tuple[str, Mapping[object, str]]]]] = {
             "places",
             {0: "only the order of residues counts", _ANY: "the first {} are told apart, as in an alignment"},
         ),
+        "template": (
+            "aligned sequences",
+            {
+                "": "not asked for, every residue is read",
+                _ANY: "only the residues at ? of the template are read; one that differs elsewhere is told, one of "
+                "another length is an error of that row",
+            },
+        ),
     },
     "composition": {
         "hydrates": (
@@ -92,10 +101,15 @@ def describe_options(domain: str, options: Mapping[str, object]) -> list[str]:
     """
     words = _WORDS[domain]
     chosen = [
-        f"{words[name][0]}: {_meaning(words[name][1], value)} (`{name}: {str(value).lower()}`)"
+        f"{words[name][0]}: {_meaning(words[name][1], value)} (`{name}: {_shown(value)}`)"
         for name, value in options.items()
     ]
     return [*chosen, *_ALWAYS[domain]]
+
+
+def _shown(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
 
 
 def _meaning(meanings: Mapping[object, str], value: object) -> str:

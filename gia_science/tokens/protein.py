@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gia_science import catalog
 from gia_science.errors import UnreadableInputError
+from gia_science.tokens.alignment import OPEN, departures, open_places
 from gia_science.tokens.residues import (
     AMBIGUOUS,
     CLASSES,
@@ -61,6 +62,21 @@ class ProteinOptions(BaseModel):
         description="Number of places that are told apart, for aligned sequences such as variants of one protein: "
         "each residue then has its place as a context too. 0: only the order of residues counts.",
     )
+    template: str = Field(
+        default="",
+        max_length=MOST_SITES,
+        description="Of aligned sequences that differ at few places: the residue where all agree, ? where they differ. "
+        "Only the residues at ? become tokens, told apart by their places; sequences of another length are refused. "
+        "Empty: every residue becomes a token.",
+    )
+
+    @model_validator(mode="after")
+    def _places_said_once(self) -> Self:
+        if self.template and self.sites:
+            raise ValueError("sites and template both say which places there are: give one of them")
+        if self.template and (OPEN not in self.template or not {*LETTERS, OPEN}.issuperset(self.template)):
+            raise ValueError(f"template: expected residues, and {OPEN} at one place or more")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +87,9 @@ class ProteinSequence:
     ----------
     residues : str
         The L residues: the 20 standard letters and B, Z, J, X.
-    units : (L,) int64
-        Index of each residue in the text as given, surrounding blanks stripped.
+    units : (U,) int64
+        Index of each residue that becomes a token in the text as given, surrounding blanks stripped. Without a template
+        these are all, U = L.
     """
 
     residues: str
@@ -83,8 +100,8 @@ class ProteinTokenizer:
     """Tokenizer of the protein domain: ``<cls>``, one token per residue, ``<eos>``.
 
     The contexts of a residue are the pair it opens, the triple around it, and the five residues around it in
-    a reduced alphabet; what lies beyond an end of the chain counts as a symbol of its own. With the option `sites` a
-    fourth is the residue at its place.
+    a reduced alphabet; what lies beyond an end of the chain counts as a symbol of its own. With the options `sites` and
+    `template` a fourth is the residue at its place.
 
     Parameters
     ----------
@@ -103,6 +120,7 @@ class ProteinTokenizer:
     ) -> None:
         self._options = options or ProteinOptions()
         self._vocabulary = vocabulary or Vocabulary.load(catalog.find("tokenizers", "protein"))
+        self._open = open_places(self._options.template)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -117,7 +135,8 @@ class ProteinTokenizer:
     @property
     def context_buckets(self) -> tuple[int, ...]:
         """Sizes of the context tables."""
-        sites = (self._options.sites * len(LETTERS) + 1,) if self._options.sites else ()
+        places = self._options.sites or len(self._open)
+        sites = (places * len(LETTERS) + 1,) if places else ()
         return (_LETTER_BASE**2 + 1, _HASHED_BUCKETS, _HASHED_BUCKETS, *sites)
 
     def read(self, text: str) -> Reading[ProteinSequence]:
@@ -131,12 +150,13 @@ class ProteinTokenizer:
         Returns
         -------
         Reading of ProteinSequence
-            Its identity is the cleaned residues.
+            Its identity is the cleaned residues; its length the number of those that become tokens.
 
         Raises
         ------
         UnreadableInputError
-            When the sequence is empty or holds a letter that the options do not allow.
+            When the sequence is empty, holds a letter that the options do not allow, or has not the length of the
+            template.
         """
         given = text.strip()
         if not given:
@@ -152,35 +172,44 @@ class ProteinTokenizer:
         if self._options.strip_leading_met and residues.startswith("M") and len(residues) > 1:
             residues, units = residues[1:], units[1:]
             notes.append("first M left out")
-        return Reading(residues, ProteinSequence(residues, units), len(residues), tuple(notes))
+        if self._options.template:
+            notes += _unseen(self._options.template, residues, units)
+            units = units[self._open]
+        return Reading(residues, ProteinSequence(residues, units), len(units), tuple(notes))
 
     def encode(self, reading: Reading[ProteinSequence]) -> TokenStream:
-        """Tokens of a sequence of L residues; N = L + 2."""
+        """Tokens of a sequence of which U residues become tokens; N = U + 2."""
         residues, vocabulary = reading.parsed.residues, self._vocabulary
+        shown = self._open if self._options.template else np.arange(len(residues))
         letters = letter_index(residues)
-        n = len(residues) + 2
+        n = len(shown) + 2
         ids = np.empty(n, dtype=np.int64)
-        ids[0], ids[1:-1], ids[-1] = vocabulary.cls_id, vocabulary.encode(residues), vocabulary.eos_id
+        ids[0], ids[1:-1], ids[-1] = vocabulary.cls_id, vocabulary.encode(residues)[shown], vocabulary.eos_id
         features = np.zeros((n, len(FEATURE_NAMES)), dtype=np.float32)
-        features[1:-1] = feature_table()[letters]
+        features[1:-1] = feature_table()[letters[shown]]
         contexts = np.zeros((n, len(self.context_buckets)), dtype=np.int64)
-        contexts[1:-1, :3] = _contexts(letters)
-        if self._options.sites:
-            place = np.arange(len(letters))
-            contexts[1:-1, 3] = np.where(place < self._options.sites, 1 + place * len(LETTERS) + letters, 0)
+        contexts[1:-1, :3] = _contexts(letters)[shown]
+        if contexts.shape[1] > 3:
+            contexts[1:-1, 3] = self._sited(letters[shown])
         units = np.full(n, -1, dtype=np.int64)
         units[1:-1] = reading.parsed.units
-        tokens = np.arange(n, dtype=np.int64)
+        (bonded,) = np.nonzero(np.diff(shown) == 1)
         return TokenStream(
             ids=ids,
             values=np.zeros(n, dtype=np.float32),
-            positions=tokens,
+            positions=np.concatenate([[0], 1 + shown, [len(residues) + 1]]),
             features=features,
             contexts=contexts,
-            edges=np.stack([tokens[1:-2], tokens[2:-1]], axis=1),
-            edge_kinds=np.zeros(n - 3, dtype=np.int64),
+            edges=np.stack([1 + bonded, 2 + bonded], axis=1),
+            edge_kinds=np.zeros(len(bonded), dtype=np.int64),
             units=units,
         )
+
+    def _sited(self, letters: IntArray) -> IntArray:
+        """Context of each residue at its place; 0 beyond the places that are told apart."""
+        place = np.arange(len(letters))
+        told_apart = place < (self._options.sites or len(self._open))
+        return np.where(told_apart, 1 + place * len(LETTERS) + letters, 0)
 
     def respell(self, reading: Reading[ProteinSequence], rng: np.random.Generator) -> TokenStream:
         """The same as `encode`, and `rng` is not used: a sequence has one spelling."""
@@ -251,6 +280,18 @@ def _reading_notes(residues: str, kept: list[int]) -> list[str]:
         if places:
             notes.append(f"{letter} read as {meaning} at {_at(places)}")
     return notes
+
+
+def _unseen(template: str, residues: str, units: IntArray) -> list[str]:
+    """What of an aligned sequence is not seen; raises `UnreadableInputError` when it is not aligned."""
+    if len(residues) != len(template):
+        raise UnreadableInputError(
+            "not aligned with the sequences of the training table",
+            got=f"{len(residues)} residues",
+            expected=f"{len(template)}",
+        )
+    other = units[departures(template, residues)].tolist()
+    return [f"not seen, as no sequence of the training table differs there: {_at(other)}"] if other else []
 
 
 def _at(indices: list[int]) -> str:

@@ -64,8 +64,9 @@ _ERRORS: Final = (
 class RDKit2DFunctions:
     """Computes descriptors of ``rdkit.Chem.Descriptors.descList`` for one molecule at a time.
 
-    The values are RDKit's own up to rounding, with one exception: ``Ipc`` and ``AvgIpc`` of more than about 70
-    atoms, where RDKit's recurrence has lost its digits. Molecules with explicit hydrogens or dummy atoms, and
+    The values are RDKit's own up to rounding, with two exceptions: ``Ipc`` and ``AvgIpc`` of more than about 70
+    atoms, where RDKit's recurrence has lost its digits, and ``BertzCT`` with dative bonds, which RDKit computes in
+    this way from 2026.9. Molecules with explicit hydrogens or dummy atoms, and
     descriptors that RDKit adds in later versions, go through RDKit's functions one by one.
     """
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,9 @@ from gia_science.data.source import only_column, refuse_two_uses
 from gia_science.data.splits.base import Split
 from gia_science.data.splits.methods import SplitInput
 from gia_science.data.targets import Targets
-from gia_science.errors import RecipeError, TableError, Where, counted
+from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
+from gia_science.tokens.alignment import OPEN, template_of
 from gia_science.tokens.base_tokenizer import BaseTokenizer
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
 from gia_science.tokens.domain import make_tokenizer, require_domain
@@ -37,6 +38,8 @@ from gia_science.training.start import adopt
 logger = logging.getLogger("gia_science")
 FEWEST_ALIGNED = 50
 """Sequences of one length, below which that may be chance."""
+FEW_PLACES = 0.5
+"""Share of the places at which aligned sequences differ, up to which only these are read."""
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -258,27 +261,47 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     domain = str(known["data.domain"])
     descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS.get(domain, ())
     _check_descriptors(descriptors, domain)
-    sites = _sites(recipe, table, known)
-    aligned = sites.get("tokens.sites", recipe.tokens.get("sites"))
+    places = _aligned(recipe, table, known)
+    aligned = places or recipe.tokens.get("sites") or recipe.tokens.get("template")
     hidden = {
         f"network.{name}": value
         for name, value in (ALIGNED if aligned else REGULARISATION[domain]).items()
         if getattr(recipe.network, name) is None
     }
-    return recipe.updated({**hidden, **known, **sites, "descriptors": list(descriptors)})
+    return recipe.updated({**hidden, **known, **places, "descriptors": list(descriptors)})
 
 
-def _sites(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, int]:
+def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, Any]:
     """Sequences of one length are variants, or an alignment: their places are told apart where nothing is said."""
-    if known["data.domain"] != "protein" or "sites" in recipe.tokens or recipe.backbone is not None:
+    said = {"sites", "template"} & set(recipe.tokens)
+    if known["data.domain"] != "protein" or said or recipe.backbone is not None:
         return {}
     place = table.position(known["data.input"])
-    lengths = Counter(len(record.cells[place].strip()) for record in table.records if record.problem is None)
-    length, count = max(lengths.items(), key=lambda item: item[1], default=(0, 0))
-    if not FEWEST_ALIGNED <= count == lengths.total() or not 1 < length <= MOST_SITES:
+    cells = [record.cells[place] for record in table.records if record.problem is None]
+    residues = list(_residues(cells, make_tokenizer("protein", options=recipe.tokens)))
+    if len(residues) < FEWEST_ALIGNED or len({*map(len, residues)}) != 1:
         return {}
+    template = template_of(residues)
+    length, differing = len(template), template.count(OPEN)
+    if not 1 < length <= MOST_SITES or not differing:
+        return {}
+    few = differing <= min(length * FEW_PLACES, recipe.network.max_length)
+    if few and recipe.target.kind != "per_token":
+        logger.info(
+            "all sequences have %d residues and differ at %d places: only these are read (tokens.template)",
+            length,
+            differing,
+        )
+        return {"tokens.template": template}
     logger.info("all sequences have %d residues: their places are told apart (tokens.sites)", length)
     return {"tokens.sites": length}
+
+
+def _residues(cells: Sequence[str], tokenizer: DomainTokenizer[Any]) -> Iterator[str]:
+    """Cleaned residues of what can be read."""
+    for cell in cells:
+        with suppress(UnreadableInputError):
+            yield tokenizer.read(cell).parsed.residues
 
 
 def _check_descriptors(names: Sequence[str], domain: str) -> None:

@@ -6,6 +6,7 @@ import csv
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +45,7 @@ def test_satisfies_the_contract_of_a_domain() -> None:
         "gaps": "refuse",
         "strip_leading_met": False,
         "sites": 0,
+        "template": "",
     }
     assert ProteinOptions(**tokenizer.options) == ProteinOptions()  # type: ignore[arg-type] # plain JSON types
 
@@ -61,6 +63,45 @@ def test_sites_tell_equal_neighbourhoods_at_other_places_apart() -> None:
     )
     other = encode("GAGAGAGAGG", ProteinTokenizer(ProteinOptions(sites=10))).contexts[:, 3]
     assert other[10] != encode("GAGAGAGAGA", ProteinTokenizer(ProteinOptions(sites=10))).contexts[10, 3]
+
+
+def test_of_aligned_sequences_only_the_places_that_differ_become_tokens() -> None:
+    """Each with all that it has in the whole sequence: neighbours, place, and where it stands in the text."""
+    tokenizer = ProteinTokenizer(ProteinOptions(template="MK?VA??"))
+    whole, seen = encode("MKRVAGH"), encode("MKRVAGH", tokenizer)
+    shown = [0, 3, 6, 7, 8]
+    for name in ("ids", "features", "positions", "units", "values"):
+        np.testing.assert_array_equal(getattr(seen, name), getattr(whole, name)[shown], err_msg=name)
+    np.testing.assert_array_equal(seen.contexts[:, :3], whole.contexts[shown])
+    assert len({*seen.contexts[1:4, 3].tolist(), 0}) == 4, (
+        "three places told apart, and none at special tokens"
+    )
+    assert seen.edges.tolist() == [[2, 3]], "only the last two are neighbours"
+    reading = tokenizer.read(" MKRVAGH")
+    assert (reading.length, tokenizer.names(reading, " MKRVAGH")) == (3, ("R", "G", "H"))
+
+
+def test_what_differs_where_no_training_sequence_does_is_told() -> None:
+    tokenizer = ProteinTokenizer(ProteinOptions(template="MK?VA??"))
+    assert tokenizer.read("MKRVAGH").notes == ()
+    assert tokenizer.read("MK RWAGH").notes[-1] == (
+        "not seen, as no sequence of the training table differs there: position 5"
+    )
+    with pytest.raises(UnreadableInputError, match=r"not aligned with .*: got 6 residues, expected 7"):
+        tokenizer.read("MKRVAG")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"template": "MKV"}, "at one place or more"),
+        ({"template": "M?*"}, "expected residues"),
+        ({"template": "M?", "sites": 2}, "give one of them"),
+    ],
+)
+def test_a_template_that_says_nothing_is_refused(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        ProteinOptions(**options)
 
 
 @given(SEQUENCES, st.integers(1, 30))

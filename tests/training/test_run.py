@@ -195,12 +195,26 @@ def test_labels_of_residues_are_for_proteins_only(table: Write, recipe: Build) -
 
 def test_sequences_of_one_length_have_their_places_told_apart(table: Write, recipe: Build) -> None:
     """Variants of one protein need that; sequences of several lengths have no common places."""
-    variants = ["MKT" + residue + "LLA" + other for residue in "ACDEFGHI" for other in "KLMNPQR"]
+    pool = np.random.default_rng(0).choice(list("ACDEFGHIKL"), size=(60, 8))
+    variants = ["".join(residues) for residues in pool]
     y = [float(index % 7) for index in range(len(variants))]
     aligned = prepare(recipe(table(sequence=variants, y=y))).recipe
     assert aligned.tokens == {"sites": 8}
     assert aligned.network.token_dropout == ALIGNED["token_dropout"]
     ragged = prepare(recipe(table(sequence=[*variants[:-1], "MKTA"], y=y))).recipe
-    assert "sites" not in ragged.tokens
+    assert not {"sites", "template"} & set(ragged.tokens)
     assert ragged.network.token_dropout == REGULARISATION["protein"]["token_dropout"]
     assert prepare(recipe(table(sequence=variants, y=y), tokens__sites=0)).recipe.tokens == {"sites": 0}
+
+
+def test_of_variants_that_differ_at_few_places_only_these_are_read(table: Write, recipe: Build) -> None:
+    variants = ["MKT" + residue + "LLA" + other for residue in "ACDEFGHI" for other in "KLMNPQR"]
+    y = [float(index % 7) for index in range(len(variants))]
+    prepared = prepare(recipe(table(sequence=["mkt ALLAK", *variants[1:]], y=y)))
+    assert prepared.recipe.tokens == {"template": "MKT?LLA?"}
+    assert prepared.recipe.network.token_dropout == ALIGNED["token_dropout"]
+    assert {row.reading.length for row in prepared.rows} == {2}
+    assert prepare(recipe(table(sequence=variants, y=y), tokens__sites=8)).recipe.tokens == {"sites": 8}
+    labels = ["h" * len(variant) for variant in variants[:-1]] + ["ch" * 4]
+    by_residue = recipe(table(sequence=variants, y=labels), target__kind="per_token")
+    assert prepare(by_residue).recipe.tokens == {"sites": 8}
