@@ -72,6 +72,7 @@ def measure(
     tasks: Sequence[str],
     seeds: int,
     settings: Mapping[str, Any] | None = None,
+    baselines: Sequence[str] | None = None,
     folds: Sequence[int] | None = None,
     jobs: int = 1,
 ) -> list[TaskTrial]:
@@ -87,6 +88,8 @@ def measure(
         Number of seeds, from 0.
     settings : mapping, optional
         Settings of the recipes, under dotted keys.
+    baselines : sequence of str, optional
+        Baselines to fit beside; by default all.
     folds : sequence of int, optional
         Only these folds of cross-validations.
     jobs : int, default 1
@@ -104,7 +107,7 @@ def measure(
     """
     settings = dict(settings or {})
     folder.mkdir(parents=True, exist_ok=True)
-    done = {trial.key: trial for trial in stored_trials(folder, settings=settings)}
+    done = {trial.key: trial for trial in stored_trials(folder, settings=settings, baselines=baselines)}
     wanted = [
         (task, fold, seed)
         for seed in range(seeds)
@@ -113,7 +116,7 @@ def measure(
         if folds is None or fold is None or fold in folds
     ]
     left = [key for key in wanted if key not in done]
-    arguments = [(*key, settings) for key in left]
+    arguments = [(*key, settings, baselines) for key in left]
     for count, trial in enumerate(in_processes(run_task, arguments, jobs=jobs), start=1):
         write_stored(folder / _name(*trial.key), trial)
         done[trial.key] = trial
@@ -121,23 +124,31 @@ def measure(
     return sorted(done.values(), key=_order)
 
 
-def stored_trials(folder: Path, *, settings: Mapping[str, Any]) -> list[TaskTrial]:
-    """All trials in a folder, which must be of these settings, today's recipes and this version."""
+def stored_trials(
+    folder: Path, *, settings: Mapping[str, Any], baselines: Sequence[str] | None = None
+) -> list[TaskTrial]:
+    """All trials in a folder, which must be of these settings and baselines, today's recipes and this version."""
     same = {"settings": _as_text(settings), "version": _version()}
     trials = []
     for path in sorted(folder.glob("*.json")):
         trial = read_stored(path, TaskTrial, same=same)
         assert trial is not None
         # The recipe of a task may have changed without a change of version.
-        recipe = protocol_of(trial.task, settings=settings).recipe_hash
+        recipe = protocol_of(trial.task, settings=settings, baselines=baselines).recipe_hash
         require_same(trial, {"recipe": recipe}, path=path)
         trials.append(trial)
     return trials
 
 
-def run_task(task: str, fold: int | None, seed: int, settings: Mapping[str, Any]) -> TaskTrial:
+def run_task(
+    task: str,
+    fold: int | None,
+    seed: int,
+    settings: Mapping[str, Any],
+    baselines: Sequence[str] | None = None,
+) -> TaskTrial:
     """Train once, fit the baselines beside, score all of them on the test rows."""
-    protocol: Protocol = protocol_of(task, settings=settings)
+    protocol: Protocol = protocol_of(task, settings=settings, baselines=baselines)
     start = time.perf_counter()
     result = run(protocol.recipe_of(fold=fold, seed=seed), devices=Devices("cpu"), progress=False)
     split = result.prepared.split

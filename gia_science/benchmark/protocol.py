@@ -72,7 +72,9 @@ def score_kind_of(recipe: Recipe) -> ScoreKind:
     return "binary" if kind in ("binary", "multilabel") else "multiclass"
 
 
-def protocol_of(task: str, *, settings: Mapping[str, Any] | None = None) -> Protocol:
+def protocol_of(
+    task: str, *, settings: Mapping[str, Any] | None = None, baselines: Sequence[str] | None = None
+) -> Protocol:
     """Protocol of a shipped task.
 
     Parameters
@@ -80,6 +82,8 @@ def protocol_of(task: str, *, settings: Mapping[str, Any] | None = None) -> Prot
     task : str
     settings : mapping, optional
         Settings of the recipe under dotted keys, but for those that the protocol decides.
+    baselines : sequence of str, optional
+        Baselines to fit beside; by default all.
 
     Raises
     ------
@@ -92,7 +96,8 @@ def protocol_of(task: str, *, settings: Mapping[str, Any] | None = None) -> Prot
         if key.split(".")[0] in FIXED:
             hint = f"{', '.join(FIXED[:-1])} and {FIXED[-1]} are not free here; gia train changes them"
             raise RecipeError("the protocol of a task decides this setting", got=repr(key), hint=hint)
-    recipe = Recipe.load(catalog.find("tasks", task)).updated({**(settings or {}), "baselines": list(NAMES)})
+    beside = list(NAMES if baselines is None else baselines)
+    recipe = Recipe.load(catalog.find("tasks", task)).updated({**(settings or {}), "baselines": beside})
     card = load_card(str(recipe.data.dataset))
     split = recipe.split
     return Protocol(task, recipe, card, tuple(range(split.folds)) if split.method == "folds" else (None,))

@@ -142,3 +142,40 @@ def accuracy(
         typer.echo(f"tables: {out / 'table.md'}, {out / 'results.csv'}")
     if missing:
         raise typer.Exit(1)
+
+
+@app.command("ablation")
+def ablation(
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="Shipped tasks; by default those whose data are bundled.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=2, help="Seeds, from 0; splits stay the same.")] = 5,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for trials and tables.")] = Path(
+        "runs/ablation"
+    ),
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes of one core each; by default one per core.")
+    ] = None,
+) -> None:
+    """Take the ingredients of the default recipe away one at a time, and put others in, on the same splits and seeds.
+
+    gia benchmark ablation nav17 --seeds 5 -o runs/ablation
+
+    Every recipe is one network, so that nothing averages away what an ingredient does; the last ones have more.
+    Interrupted, it goes on where it was when it is started again. Writes ablation.csv and ablation.md.
+    """
+    from gia_science.benchmark.ablation import ablate
+    from gia_science.benchmark.ablation_tables import write_tables
+    from gia_science.benchmark.protocol import bundled_tasks, missing_data, protocol_of
+    from gia_science.cli.output import available_cores, use_threads
+    from gia_science.errors import TableError
+
+    names = [*dict.fromkeys(tasks or bundled_tasks())]
+    for name, reason in missing_data([protocol_of(name) for name in names]).items():
+        raise TableError(f"the data of {name} cannot be had", hint=reason)
+    jobs = jobs or available_cores()
+    if jobs == 1:
+        use_threads(1)
+    done = ablate(out / "trials", tasks=names, seeds=seeds, jobs=jobs)
+    typer.echo(write_tables(out, done))
+    typer.echo(f"tables: {out / 'ablation.md'}, {out / 'ablation.csv'}")

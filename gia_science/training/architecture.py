@@ -40,15 +40,15 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
     shared = recipe.model_dump(
         exclude={
             *("single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention", "known_edges"),
-            *("rotate", "blend", "members"),
+            *("rotate", "blend", "members", "features", "contexts"),
         }
     )
     return NetworkConfig(
         vocabulary=len(tokenizer.vocabulary),
         values=any(example.stream.values.any() for example in examples)
         or (pretrained is not None and pretrained.network.config.values),
-        features=len(tokenizer.feature_names),
-        context_buckets=tokenizer.context_buckets,
+        features=len(tokenizer.feature_names) if recipe.features else 0,
+        context_buckets=tokenizer.context_buckets if recipe.contexts else (),
         blocks=blocks,
         attention=attention,
         base=_base_config(prepared),

@@ -116,6 +116,14 @@ class NetworkRecipe(BackboneRecipe):
         default=False,
         description="Learn a bias of attention for each kind of known edge: bonds, neighbours in a sequence.",
     )
+    features: bool = Field(
+        default=True,
+        description="Give tokens their features: physical chemistry, and what an atom is bonded to.",
+    )
+    contexts: bool = Field(
+        default=True,
+        description="Give tokens their contexts: the substructures or k-mers that they stand in.",
+    )
     pooling: Pooling = Field(default="mean", description="How the tokens of a row become one vector.")
     token_dropout: float | None = Field(
         default=None, ge=0, lt=1, description="Chance that a token is hidden; by domain where not given."
