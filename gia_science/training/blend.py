@@ -30,7 +30,7 @@ FOLD_TREES = 30
 """Trees of the forests that predict rows left out: enough to know how well such a forest does."""
 MOST_LEAVES = 5000
 """Beyond so many rows leaves hold several of them, so that the stored trees stay of one size."""
-FEWEST_ROWS = 50
+FEWEST_ROWS = 10
 """Rows left out, below which a share cannot be told: it is then a half."""
 SHARES = np.linspace(0.0, 1.0, 21)
 

@@ -327,7 +327,10 @@ def test_evaluate_fits_the_baseline_on_the_rows_of_the_model(gia, write, protein
     measured = proteins.parent / "amp.csv"
     done = gia("evaluate", proteins, measured)
     assert done.code == 0
-    assert "random forest: random forest on composition, length, charge, hydropathy" in done.out
+    assert (
+        "random forest: random forest on composition, length, charge, hydropathy, and the residues at each place"
+        in done.out
+    )
     assert "constant: mean, or most frequent class, of the training rows" in done.out
     assert "36 of 40 rows were in the training data: the scores flatter" in done.out
     assert "no baselines: not asked for" in gia("evaluate", proteins, measured, "--no-baseline").out

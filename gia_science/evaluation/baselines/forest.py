@@ -20,6 +20,7 @@ from gia_science.evaluation.baselines.inputs import Inputs
 from gia_science.evaluation.baselines.targets import EstimatorPerTarget, Mask, fit_each
 from gia_science.evaluation.metrics import ScoreKind
 from gia_science.tokens.descriptors import provider
+from gia_science.tokens.stream import IntArray
 
 FloatArray = npt.NDArray[np.float64]
 View = Callable[[FloatArray], FloatArray]
@@ -44,6 +45,8 @@ def fit_forest(
     jobs: int = 1,
 ) -> EstimatorPerTarget:
     """Fit a random forest of 500 trees on `Inputs.descriptors` for each target; parameters as of `Fit`.
+
+    Of proteins of one length it also sees the hydropathy and the volume of the residue at each place that differs.
 
     A regression tries a third of the features at a split, a classification their square root; everything else is
     scikit-learn's default. A missing descriptor has the training median. Of molecules a second forest sees only which
@@ -85,7 +88,7 @@ def _fit(
     make: Callable[..., Any],
     views: Sequence[View] = (),
 ) -> EstimatorPerTarget:
-    table = partial(_filled, medians=_medians(inputs.descriptors))
+    table = partial(_filled, medians=_medians(inputs.descriptors), places=inputs.differing_places)
 
     def fit(x: FloatArray, target: FloatArray, rows: Mask) -> Any:
         del rows
@@ -135,8 +138,9 @@ def _error_out_of_bag(forest: Any, target: FloatArray) -> float:
     return float(np.mean(np.sum((forest.oob_decision_function_ - truth) ** 2, axis=1)))
 
 
-def _filled(inputs: Inputs, *, medians: FloatArray) -> FloatArray:
-    return np.where(np.isfinite(inputs.descriptors), inputs.descriptors, medians)
+def _filled(inputs: Inputs, *, medians: FloatArray, places: IntArray) -> FloatArray:
+    filled = np.where(np.isfinite(inputs.descriptors), inputs.descriptors, medians)
+    return np.concatenate([filled, inputs.residues_at(places)], axis=1)
 
 
 def _medians(x: FloatArray) -> FloatArray:

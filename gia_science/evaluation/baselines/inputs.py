@@ -13,10 +13,12 @@ from Bio.SeqUtils.ProtParamData import kd as KYTE_DOOLITTLE
 
 from gia_science.data.rows import Row
 from gia_science.errors import EvaluationError
+from gia_science.tokens.alignment import open_places, template_of
 from gia_science.tokens.descriptors import provider
 from gia_science.tokens.elements import INDEX
-from gia_science.tokens.residues import STANDARD
-from gia_science.tokens.stream import Reading
+from gia_science.tokens.protein import letter_index
+from gia_science.tokens.residues import FEATURE_NAMES, STANDARD, feature_table
+from gia_science.tokens.stream import IntArray, Reading
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -101,6 +103,22 @@ class Inputs:
     def sequences(self) -> list[str]:
         """Residues of each protein."""
         return [reading.parsed.residues for reading in self.readings]
+
+    @property
+    def differing_places(self) -> IntArray:
+        """Places (K,) at which proteins of one length differ; none where they are of several, or other inputs."""
+        aligned = self.domain == "protein" and len({*map(len, self.sequences)}) == 1
+        return open_places(template_of(self.sequences)) if aligned else np.zeros(0, dtype=np.int64)
+
+    def residues_at(self, places: IntArray) -> FloatArray:
+        """Hydropathy and volume of the residue at each of K places ``(n, 2 K)``; beyond the end, of any residue."""
+        if not len(places):
+            return np.zeros((len(self), 0))
+        length = int(places.max()) + 1
+        letters = np.stack([letter_index(residues.ljust(length, "X"))[places] for residues in self.sequences])
+        columns = [FEATURE_NAMES.index(name) for name in ("hydropathy", "volume")]
+        known: FloatArray = feature_table()[:, columns].astype(np.float64)[letters]
+        return known.reshape(len(self), -1)
 
 
 def _provided(name: str, readings: Sequence[Reading[Any]]) -> FloatArray:

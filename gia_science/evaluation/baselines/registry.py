@@ -49,7 +49,7 @@ class Baseline:
 
 _DESCRIPTORS: Mapping[str, str] = {
     "smiles": "on Morgan counts and RDKit 2D descriptors",
-    "protein": "on composition, length, charge, hydropathy",
+    "protein": "on composition, length, charge, hydropathy, and the residues at each place (proteins of one length)",
     "composition": "on element statistics",
 }
 _FOREST: Mapping[str, str] = {

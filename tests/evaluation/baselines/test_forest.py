@@ -84,3 +84,18 @@ def test_a_forest_of_molecules_sees_what_serves_the_property() -> None:
     assert _everything in seen
     (classifier,) = fit_forest("binary", inputs, (noise > 0).astype(float)).estimators
     assert classifier.predict_proba(np.nan_to_num(inputs.descriptors)).shape == (len(texts), 2)
+
+
+def test_forests_see_which_residue_stands_where_in_proteins_of_one_length(make) -> None:
+    """Composition alone does not tell two variants apart that differ by the places of their residues."""
+    rng = np.random.default_rng(0)
+    texts = ["MK" + "".join(rng.permutation(list("AVLW"))) for _ in range(120)]
+    y = np.array([float(text.index("W")) for text in texts])
+    for fit in (fit_forest, fit_extra_trees):
+        fitted = fit("regression", make("protein", texts[:90]), y[:90])
+        assert fitted.estimators[0].n_features_in_ == 23 + 2 * 4, (
+            "two numbers for each of the places that differ"
+        )
+        predicted = fitted.predict(make("protein", texts[90:]))[:, 0]
+        assert np.corrcoef(predicted, y[90:])[0, 1] > 0.95
+        assert np.isfinite(fitted.predict(make("protein", ["MK", "MKAVLWGG"]))).all()
