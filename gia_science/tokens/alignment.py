@@ -7,10 +7,13 @@ from typing import Final
 
 import numpy as np
 
+from gia_science.tokens.residues import FEATURE_NAMES
 from gia_science.tokens.stream import IntArray
 
 OPEN: Final = "?"
 """Stands in a template for a place at which sequences differ."""
+TOLD_APART_BY: Final = tuple(FEATURE_NAMES.index(name) for name in ("hydropathy", "volume"))
+"""Columns of the features by which trees tell residues at a place apart: two numbers in place of twenty columns."""
 
 
 def template_of(sequences: Sequence[str]) -> str:

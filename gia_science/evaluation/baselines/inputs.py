@@ -13,11 +13,11 @@ from Bio.SeqUtils.ProtParamData import kd as KYTE_DOOLITTLE
 
 from gia_science.data.rows import Row
 from gia_science.errors import EvaluationError
-from gia_science.tokens.alignment import open_places, template_of
+from gia_science.tokens.alignment import TOLD_APART_BY, open_places, template_of
 from gia_science.tokens.descriptors import provider
 from gia_science.tokens.elements import INDEX
 from gia_science.tokens.protein import letter_index
-from gia_science.tokens.residues import FEATURE_NAMES, STANDARD, feature_table
+from gia_science.tokens.residues import STANDARD, feature_table
 from gia_science.tokens.stream import IntArray, Reading
 
 FloatArray = npt.NDArray[np.float64]
@@ -116,8 +116,7 @@ class Inputs:
             return np.zeros((len(self), 0))
         length = int(places.max()) + 1
         letters = np.stack([letter_index(residues.ljust(length, "X"))[places] for residues in self.sequences])
-        columns = [FEATURE_NAMES.index(name) for name in ("hydropathy", "volume")]
-        known: FloatArray = feature_table()[:, columns].astype(np.float64)[letters]
+        known: FloatArray = feature_table()[:, TOLD_APART_BY].astype(np.float64)[letters]
         return known.reshape(len(self), -1)
 
 
