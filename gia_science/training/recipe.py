@@ -15,7 +15,7 @@ from gia_science.data.forms import FormChoice
 from gia_science.data.rows import MAX_LENGTH
 from gia_science.data.source import DataSource
 from gia_science.data.splits.recipe import SplitRecipe
-from gia_science.data.targets import TaskKind
+from gia_science.data.target_spec import TaskKind
 from gia_science.errors import RecipeError, Where
 from gia_science.evaluation.baselines import DEFAULT as DEFAULT_BASELINES
 from gia_science.evaluation.baselines import NAMES as BASELINE_NAMES
