@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -139,6 +140,16 @@ class Targets(TargetSpec):
             return values
         changed = [change(form, values[..., place]) for place, form in enumerate(self.forms)]
         return np.stack(changed, axis=-1)
+
+
+def every_class(shares: npt.NDArray[Any], *, seen: npt.NDArray[Any], classes: int) -> npt.NDArray[Any]:
+    """Shares ``(n, classes)`` of all classes, from those ``(n, S)`` of the S that an estimator has seen.
+
+    Classes are numbered from 0; one that was not seen has no share.
+    """
+    every = np.zeros((len(shares), classes), dtype=shares.dtype)
+    every[:, seen.astype(np.int64)] = shares
+    return every
 
 
 def fit_scaling(values: npt.NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[float, ...]]:

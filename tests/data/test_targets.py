@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gia_science.data.forms import TargetForm, choose_form
-from gia_science.data.targets import Targets, fit_scaling
+from gia_science.data.targets import Targets, every_class, fit_scaling
 
 
 def test_scaling_ignores_missing_values() -> None:
@@ -110,3 +110,10 @@ def test_the_label_of_several_members_has_the_spread_of_its_probability() -> Non
     several = Targets(names=("y",), kind="multiclass", labels=("a", "b"))
     outputs = np.array([[0.2, 0.8, 0.4, 0.6]])
     np.testing.assert_allclose(several.spread(outputs), [[np.std([0.8, 0.6], ddof=1)]])
+
+
+def test_a_class_that_was_not_seen_has_no_share() -> None:
+    shares = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
+    found = every_class(shares, seen=np.array([3.0, 1.0]), classes=4)
+    assert found.tolist() == [[0, 0.75, 0, 0.25], [0, 0, 0, 1]]
+    assert found.dtype == np.float32
