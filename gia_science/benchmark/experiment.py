@@ -27,9 +27,10 @@ from gia_science.training.encode import Encoded, encode
 from gia_science.training.fitted_attention import with_delta
 from gia_science.training.language import every_token, row_losses
 from gia_science.training.members import member_data
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 from gia_science.training.prepare import Prepared, prepare
 from gia_science.training.pretrain import language_config, language_data
-from gia_science.training.recipe import OptimizerRecipe, PretrainRecipe
+from gia_science.training.recipe import PretrainRecipe
 
 Network = PropertyNetwork | LanguageModel
 Part = Literal["validation", "test"]

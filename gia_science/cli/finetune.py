@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -29,7 +29,8 @@ from gia_science.cli.options import (
     SplitMethod,
     Targets,
 )
-from gia_science.cli.output import asked_baselines
+from gia_science.cli.output import check_choice
+from gia_science.cli.settings import option_settings
 from gia_science.cli.train import train_and_tell
 
 BASE = (
@@ -86,23 +87,11 @@ def finetune(
 
     gia finetune measured.csv --base facebook/esm2_t6_8M_UR50D --adapter lora --set backbone.adapter.rank=4 -t activity
     """
-    given: dict[str, Any] = {
-        "data.file": data,
-        "data.input": input,
-        "data.domain": domain,
-        "data.columns": column,
-        "backbone.pretrained": base,
-        "backbone.adapter": None if adapter is None else {"kind": _known(adapter)},
-        "backbone.keep_base": keep_base or None,
-        "target.names": target,
-        "target.kind": kind,
-        "data.bad_rows": bad_rows,
-        "data.duplicates": duplicates,
-        "data.header": header,
-        "data.format": format,
-        "baselines": asked_baselines(baseline, none=no_baseline),
-        "seed": seed,
-    }
+    given = option_settings(locals())
+    if adapter is not None:
+        given["backbone.adapter"] = {"kind": check_choice("--adapter", adapter, ADAPTERS)}
+    if keep_base:
+        given["backbone.keep_base"] = True
     if base is None and task is None:
         from gia_science.errors import RecipeError
 
@@ -121,18 +110,4 @@ def finetune(
         devices=devices,
         nodes=nodes,
         threads=threads,
-    )
-
-
-def _known(adapter: str) -> str:
-    if adapter in ADAPTERS:
-        return adapter
-    from gia_science.catalog import suggestion
-    from gia_science.errors import RecipeError
-
-    raise RecipeError(
-        "the adapter is not known",
-        got=repr(adapter),
-        expected=f"{', '.join(ADAPTERS[:-1])} or {ADAPTERS[-1]}",
-        hint=suggestion(adapter, ADAPTERS),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -56,25 +56,14 @@ def pretrain(
     gia train measured.csv --target activity --from pretrained
     """
     from gia_science.cli.output import check_device, print_table, use_threads
-    from gia_science.cli.settings import read_settings, split_settings
+    from gia_science.cli.settings import option_settings, read_settings, split_settings
     from gia_science.errors import RecipeError
     from gia_science.model.pretrained import check_free, save_pretrained
     from gia_science.training.devices import check_rereadable, choose_devices
     from gia_science.training.pretrain import pretrain as run
     from gia_science.training.recipe import PretrainRecipe
 
-    given: dict[str, Any] = {
-        "data.file": data,
-        "data.input": input,
-        "data.domain": domain,
-        "data.bad_rows": bad_rows,
-        "data.header": header,
-        "data.format": format,
-        "objective": objective,
-        "seed": seed,
-    }
-    changes = {key: value for key, value in given.items() if value is not None}
-    changes |= split_settings(split, fold) | read_settings(setting or [])
+    changes = option_settings(locals()) | split_settings(split, fold) | read_settings(setting or [])
     check_device(device)
     chosen = choose_devices(device, devices=devices, nodes=nodes)
     if data is not None:

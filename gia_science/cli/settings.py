@@ -2,7 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+from gia_science.cli.output import asked_baselines
+
+SETTINGS = {
+    "data": "data.file",
+    "input": "data.input",
+    "domain": "data.domain",
+    "column": "data.columns",
+    "bad_rows": "data.bad_rows",
+    "duplicates": "data.duplicates",
+    "header": "data.header",
+    "format": "data.format",
+    "target": "target.names",
+    "kind": "target.kind",
+    "start": "pretrained.folder",
+    "base": "backbone.pretrained",
+    "members": "network.members",
+    "blend": "network.blend",
+    "time": "training.time",
+    "objective": "objective",
+    "seed": "seed",
+}
+"""Setting of a recipe that an option stands for, by the name of its parameter."""
+
+
+def option_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that the options of a command ask for: those of `SETTINGS` that are not None, and the baselines.
+
+    Parameters
+    ----------
+    options : mapping
+        All options by the names of their parameters, as ``locals()`` has them in a command.
+    """
+    given = {setting: options[name] for name, setting in SETTINGS.items() if options.get(name) is not None}
+    baselines = asked_baselines(options.get("baseline"), none=options.get("no_baseline", False))
+    return given if baselines is None else {**given, "baselines": baselines}
 
 
 def split_settings(split: str | None, fold: int | None) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from gia_science.cli.options import (
     Targets,
     Time,
 )
-from gia_science.cli.output import asked_baselines
+from gia_science.cli.settings import option_settings
 
 
 def train(
@@ -77,26 +77,8 @@ def train(
 
     gia train --set data.dataset=esol -t log_solubility
     """
-    given: dict[str, Any] = {
-        "data.file": data,
-        "data.input": input,
-        "data.domain": domain,
-        "data.columns": column,
-        "pretrained.folder": start,
-        "target.names": target,
-        "target.kind": kind,
-        "data.bad_rows": bad_rows,
-        "data.duplicates": duplicates,
-        "data.header": header,
-        "data.format": format,
-        "baselines": asked_baselines(baseline, none=no_baseline),
-        "network.members": members,
-        "network.blend": blend,
-        "training.time": time,
-        "seed": seed,
-    }
     train_and_tell(
-        given,
+        option_settings(locals()),
         task=task,
         split=split,
         fold=fold,
@@ -129,7 +111,7 @@ def train_and_tell(
     Parameters
     ----------
     given : mapping
-        Settings of a recipe by their dotted names; None where the user said nothing.
+        Settings of a recipe by their dotted names.
     task, split, fold, setting, out, overwrite, device, devices, nodes, threads
         As the options of ``gia train``.
     """
@@ -140,11 +122,10 @@ def train_and_tell(
     from gia_science.training.devices import check_rereadable, choose_devices
     from gia_science.training.run import run
 
-    changes = {key: value for key, value in given.items() if value is not None}
-    changes |= split_settings(split, fold) | read_settings(setting or [])
+    changes = {**given, **split_settings(split, fold), **read_settings(setting or [])}
     check_device(device)
     chosen = choose_devices(device, devices=devices, nodes=nodes)
-    check_rereadable(given["data.file"], chosen)
+    check_rereadable(given.get("data.file"), chosen)
     _check_asked(task, changes)
     recipe = start_recipe(task, changes=changes)
     check_free(out, overwrite=overwrite)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gia_science.data.cells import is_missing, named_number
 from gia_science.data.record import Record, Table
-from gia_science.data.targets import Targets, is_missing, named_number
+from gia_science.data.targets import Targets
 from gia_science.errors import GiaError, TableError, UnreadableInputError, Where
 from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.stream import Reading

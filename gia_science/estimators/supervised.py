@@ -11,7 +11,9 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from gia_science.data.targets import Targets, TaskKind, canonical_label, is_missing
+from gia_science.data.cells import canonical_label, is_missing
+from gia_science.data.target_spec import TaskKind
+from gia_science.data.targets import Targets
 from gia_science.errors import TrainingError
 from gia_science.estimators.base import SequencePredictor
 from gia_science.estimators.given import take, target_names

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gia_science.data.targets import canonical_label, infer_kind, is_missing, is_number, sorted_labels
+from gia_science.data.cells import canonical_label, is_missing, is_number, sorted_labels
+from gia_science.data.inference import infer_kind
 from gia_science.errors import RecipeError, counted
 
 CLASSES_SHOWN = 8

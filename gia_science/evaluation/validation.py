@@ -17,7 +17,8 @@ from gia_science.data.rows import MAX_LENGTH, Columns
 from gia_science.data.source import only_column, refuse_two_uses, resolve_input
 from gia_science.data.splits.recipe import SplitRecipe, read_split
 from gia_science.data.table import load_table
-from gia_science.data.targets import Targets, TaskKind
+from gia_science.data.target_spec import TaskKind
+from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError
 from gia_science.evaluation.columns import ColumnSummary, summarise
 from gia_science.evaluation.findings import FEWEST_INPUTS, DomainGuess, Lengths, ValidationReport

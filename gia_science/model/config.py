@@ -8,7 +8,7 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from gia_science.adapters.config import AdapterConfig
 from gia_science.attention import AttentionConfig
-from gia_science.data.targets import TaskKind
+from gia_science.data.target_spec import TaskKind
 from gia_science.model.forest import ForestConfig
 from gia_science.settings import Strict
 

@@ -9,6 +9,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from gia_science.data.targets import every_class
 from gia_science.settings import Strict
 
 
@@ -108,9 +109,7 @@ def _leaf_values(tree: Any, *, seen: Any, classes: int | None) -> Any:
     assert value.shape[1] == 1, "a classifier has one target"
     shares = value[:, 0] / value[:, 0].sum(axis=1, keepdims=True)
     if classes is not None:
-        every = np.zeros((len(shares), classes), dtype=np.float32)
-        every[:, seen.astype(np.int64)] = shares
-        shares = every
+        shares = every_class(shares, seen=seen, classes=classes)
     return shares[:, 1:] if shares.shape[1] == 2 else shares
 
 

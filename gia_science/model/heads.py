@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from gia_science.adapters import attach
 from gia_science.data.batching import Batch
-from gia_science.data.targets import TaskKind
+from gia_science.data.target_spec import TaskKind
 from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.model.config import NetworkConfig, Pooling
 from gia_science.model.losses import NumberLoss

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gia_science.data.batching import Batch, batches_by_tokens, collate
-from gia_science.data.targets import TaskKind
+from gia_science.data.target_spec import TaskKind
 from gia_science.errors import UnreadableInputError
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.tokens.featurizer import Example

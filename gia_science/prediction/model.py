@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -11,31 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from gia_science.data.inputs import as_table
-from gia_science.data.record import Record, Table, cell_text
-from gia_science.data.rows import BadRow, Columns, identity_hash, read_row, read_rows
-from gia_science.data.source import resolve_input
-from gia_science.data.table import load_table
+from gia_science.data.record import Table
 from gia_science.data.targets import Targets
 from gia_science.data.writer import output_columns
-from gia_science.errors import EvaluationError, RecipeError, UnreadableInputError, Where
+from gia_science.errors import RecipeError
 from gia_science.evaluation.baselines import DEFAULT as DEFAULT_BASELINES
-from gia_science.evaluation.baselines import check_names
-from gia_science.evaluation.report import Evaluation, evaluate_predictions
+from gia_science.evaluation.report import Evaluation
 from gia_science.model.folder import SavedModel, load_model, save_model
 from gia_science.prediction.columns import numeric_columns, prediction_cells, prediction_columns
 from gia_science.prediction.embedding import MODELS_OWN, EmbeddingChoice, Pooling, embed_examples
-from gia_science.prediction.forward import all_computed, predict_examples
+from gia_science.prediction.forward import predict_examples
 from gia_science.prediction.graph import TokenGraph, token_graph
-from gia_science.prediction.outcomes import Compute, Outcome, outcomes
-from gia_science.tokens.long import Long, check_long
+from gia_science.prediction.outcomes import Outcome
+from gia_science.prediction.reading import read_one, table_outcomes
+from gia_science.tokens.long import Long
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gia_science.data.inputs import Data
-
-FloatArray = npt.NDArray[np.float64]
-logger = logging.getLogger("gia_science")
 
 
 class Model:
@@ -120,9 +114,8 @@ class Model:
         import pandas as pd
 
         table = as_table(data)
-        names = output_columns(
-            table.columns, prediction_columns(self.targets, members=self.members, long=long)
-        )
+        added = prediction_columns(self.targets, members=self.members, long=long)
+        names = output_columns(table.columns, added)
         cells = prediction_cells(self.targets, members=self.members, long=long)
         rows = [
             (*outcome.record.cells, *cells(outcome))
@@ -234,19 +227,8 @@ class Model:
                 "the graph of a pretrained model from elsewhere is not shown",
                 hint="gia graph shows that of networks of this package",
             )
-        row = {"input": x} if isinstance(x, str) else x
-        record = Record("<row>", 1, None, tuple(map(cell_text, row.values())))
-        table = Table(tuple(row), (record,), "<row>", "memory", tuple(row))
-        featurizer = self.saved.featurizer
-        found = read_row(
-            record,
-            columns=self._columns(table, input=input),
-            read=lambda text: featurizer.read(text, long=long),
-        )
-        if isinstance(found, BadRow):
-            raise UnreadableInputError(found.reason)
-        example = featurizer.example(found.reading, numbers=found.numbers.tolist())
-        return token_graph(self.saved.network, example, featurizer=featurizer, reading=found.reading)
+        example, reading = read_one(self.saved, x, input=input, long=long)
+        return token_graph(self.saved.network, example, featurizer=self.saved.featurizer, reading=reading)
 
     def evaluate(
         self,
@@ -284,46 +266,9 @@ class Model:
             When a column is missing.
         """
         # scikit-learn, which prediction does not need, takes a second to import.
-        from gia_science.prediction.grouping import groupings
-        from gia_science.prediction.reference import NO_RESIDUES, baselines_beside, measured_rows
+        from gia_science.prediction.evaluate import evaluate
 
-        names = check_names(baselines)
-        table = as_table(data)
-        if by:
-            # The cells of the groups are looked up behind the predictions.
-            table = load_table(table)
-        saved = self.saved
-        columns = self._columns(table, input=input, targets=self.targets.names)
-        rows, bad = read_rows(
-            table.records, columns=columns, read=saved.featurizer.read, targets=self.targets
-        )
-        if not rows:
-            raise EvaluationError(
-                "no row can be scored",
-                got=str(bad[0]) if bad else "an empty table",
-                where=Where(table.source),
-            )
-        for row in bad:
-            logger.warning("not scored: %s", row)
-        examples = [saved.featurizer.example(row.reading, numbers=row.numbers.tolist()) for row in rows]
-        outputs = all_computed(predict_examples(saved.network, examples, kind=self.targets.kind))
-        notes = self._notes([row.reading.identity for row in rows], bad=len(bad))
-        per_token = self.targets.kind == "per_token"
-        truth, keys = measured_rows(rows, examples, per_token=per_token)
-        beside, reason = (
-            ((), NO_RESIDUES) if per_token else baselines_beside(saved, rows, names=names, jobs=jobs)
-        )
-        return evaluate_predictions(
-            self.targets,
-            truth=truth,
-            prediction=np.concatenate(outputs) if per_token else self.targets.decode(np.stack(outputs)),
-            keys=keys,
-            baselines=beside,
-            no_baselines=reason,
-            groupings=groupings(by, table=table, rows=rows, keys=keys, truth=truth, saved=saved),
-            notes=notes,
-            left_out=len(bad),
-        )
+        return evaluate(self.saved, data, input=input, baselines=baselines, by=by, jobs=jobs)
 
     def outcomes(
         self,
@@ -338,15 +283,10 @@ class Model:
 
         `window` and `workers` are those of `gia_science.prediction.outcomes.outcomes`.
         """
-        network, kind = self.saved.network, self.targets.kind
-        return self._outcomes(
-            table,
-            lambda examples: predict_examples(network, examples, kind=kind),
-            units=kind == "per_token",
-            input=input,
-            long=long,
-            window=window,
-            workers=workers,
+        kind = self.targets.kind
+        compute, units = partial(predict_examples, self.saved.network, kind=kind), kind == "per_token"
+        return table_outcomes(
+            self.saved, table, compute, units=units, input=input, long=long, window=window, workers=workers
         )
 
     def embedding_outcomes(
@@ -360,61 +300,8 @@ class Model:
         workers: int = 1,
     ) -> Generator[Outcome, None, None]:
         """Outcome of every record of a table: its embedding ``(d,)``, or those of its units ``(L, d)``."""
-        network = self.saved.network
-        choice.check(network.config)
-        return self._outcomes(
-            table,
-            lambda examples: embed_examples(network, examples, choice=choice),
-            units=choice.tokens,
-            input=input,
-            long=long,
-            window=window,
-            workers=workers,
+        choice.check(self.saved.network.config)
+        compute, units = partial(embed_examples, self.saved.network, choice=choice), choice.tokens
+        return table_outcomes(
+            self.saved, table, compute, units=units, input=input, long=long, window=window, workers=workers
         )
-
-    def _outcomes(
-        self,
-        table: Table,
-        compute: Compute,
-        *,
-        units: bool,
-        input: str | None,
-        long: Long,
-        window: int | None,
-        workers: int,
-    ) -> Generator[Outcome, None, None]:
-        check_long(long, domain=self.domain)
-        return outcomes(
-            table.records,
-            columns=self._columns(table, input=input),
-            featurizer=self.saved.featurizer,
-            compute=compute,
-            long=long,
-            units=units,
-            window=window,
-            workers=workers,
-        )
-
-    def _columns(self, table: Table, *, input: str | None, targets: tuple[str, ...] = ()) -> Columns:
-        trained = self.saved.data.input
-        # An SDF file may hold a field of that name; its molecules are the input all the same.
-        molecules = table.format == "sdf" and self.domain == "smiles"
-        named = trained in table.columns and not molecules
-        wanted = trained if input is None and named else input
-        column, _ = resolve_input(table, input=wanted, domain=self.domain)
-        return Columns.find(
-            table, input=column, numbers=self.saved.featurizer.source.columns, targets=targets
-        )
-
-    def _notes(self, identities: list[str], *, bad: int) -> list[str]:
-        # Validation rows count as well: they chose the epoch, and the baselines are fitted on them.
-        parts = self.saved.split.get("identities", {})
-        trained = {*parts.get("train", ()), *parts.get("validation", ())}
-        seen = sum(identity_hash(identity) in trained for identity in identities)
-        notes = []
-        if bad:
-            left_out = "row cannot be read and is" if bad == 1 else "rows cannot be read and are"
-            notes.append(f"{bad} {left_out} left out")
-        if seen:
-            notes.append(f"{seen} of {len(identities)} rows were in the training data: the scores flatter")
-        return notes

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-from gia_science.data.targets import Targets
+from gia_science.data.targets import Targets, every_class
 from gia_science.errors import RecipeError
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.forest import Forest
@@ -187,9 +187,8 @@ class _Table:
         if targets.kind == "regression":
             values: FloatArray = forest.predict(self.x[rows]).reshape(len(rows), targets.outputs)
             return values
-        # A class may be missing among the rows of a fold.
-        probabilities: FloatArray = np.zeros((len(rows), len(targets.labels)))
-        probabilities[:, forest.classes_.astype(np.int64)] = forest.predict_proba(self.x[rows])
+        found = forest.predict_proba(self.x[rows])
+        probabilities: FloatArray = every_class(found, seen=forest.classes_, classes=len(targets.labels))
         return probabilities[:, 1:] if targets.kind == "binary" else probabilities
 
 

@@ -14,9 +14,10 @@ from gia_science.evaluation.leakage import LeakageReport
 from gia_science.evaluation.report import Evaluation
 from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.policies import describe_options
+from gia_science.training.network_recipe import BackboneRecipe
 from gia_science.training.notices import what_is_used
 from gia_science.training.prepare import Prepared
-from gia_science.training.recipe import BackboneRecipe, PretrainRecipe, Recipe
+from gia_science.training.recipe import PretrainRecipe, Recipe
 
 
 def model_card(

@@ -18,7 +18,7 @@ from gia_science.data.batching import Batch, TrainingBatches, batches_by_tokens,
 from gia_science.tokens.featurizer import Example, Featurizer
 from gia_science.tokens.stream import Reading
 from gia_science.training.distributed import deal
-from gia_science.training.recipe import OptimizerRecipe
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 
 Pair = tuple[Example, npt.NDArray[np.float64]]
 

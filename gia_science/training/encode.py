@@ -14,7 +14,7 @@ from gia_science.tokens.base_tokenizer import BaseTokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.training.base import require_vocabulary
 from gia_science.training.prepare import Prepared
-from gia_science.training.recipe import QUANTILES
+from gia_science.training.target_recipe import QUANTILES
 
 logger = logging.getLogger("gia_science")
 

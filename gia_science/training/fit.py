@@ -19,7 +19,7 @@ from gia_science.model.language import LanguageModel
 from gia_science.training.datamodule import BatchedData
 from gia_science.training.devices import ONE_DEVICE, Devices, working_together
 from gia_science.training.module import BestWeights, NetworkModule, WeightAverage, trained_weights
-from gia_science.training.recipe import OptimizerRecipe
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 
 NetworkT = TypeVar("NetworkT", bound=PropertyNetwork | LanguageModel)
 

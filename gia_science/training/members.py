@@ -25,8 +25,8 @@ from gia_science.training.datamodule import BatchedData, Examples, RespelledExam
 from gia_science.training.devices import ONE_DEVICE, Devices
 from gia_science.training.encode import Encoded
 from gia_science.training.fit import Fitted, fit_network, optimizer_epochs
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 from gia_science.training.prepare import Prepared
-from gia_science.training.recipe import OptimizerRecipe
 from gia_science.training.rotation import MemberRows
 
 logger = logging.getLogger("gia_science")

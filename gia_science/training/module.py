@@ -14,7 +14,7 @@ from gia_science.errors import TrainingError
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.language import LanguageModel
 from gia_science.training.distributed import BatchLoss, batch_loss
-from gia_science.training.recipe import OptimizerRecipe
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 
 # One row per head: matrices in shape, but gains and biases in meaning.
 _UNDECAYED = frozenset({"sharpening", "epsilon", "bias_in", "bias_out", "gain", "name"})

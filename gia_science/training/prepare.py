@@ -30,8 +30,9 @@ from gia_science.tokens.stream import IntArray
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.base import Base, adopt_base, is_own, longest_input, look_at_base
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
+from gia_science.training.network_recipe import ALIGNED, REGULARISATION, usual_members
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
-from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe, usual_members
+from gia_science.training.recipe import Recipe
 from gia_science.training.rotation import FOLDS, MemberRows, Unjudged, learnt_rows, member_rows
 from gia_science.training.start import adopt
 

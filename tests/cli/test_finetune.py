@@ -60,7 +60,10 @@ def test_gia_train_carries_out_such_a_recipe(gia, write, make_base, tmp_path) ->
         ([], "which pretrained model? (name its folder or its Hugging Face id with --base)"),
         (["--base", "./nothing"], "no such folder of a pretrained model: got ./nothing"),
         (["--base", "in.csv"], "no such folder of a pretrained model: got in.csv"),
-        (["--base", "base", "--adapter", "lorra"], "the adapter is not known: got 'lorra'"),
+        (
+            ["--base", "base", "--adapter", "lorra"],
+            "--adapter is not valid: got 'lorra', expected sparse-gin, lora",
+        ),
         (
             ["--base", "base", "--adapter", "lora", "--set", "backbone.adapter.ranks=2"],
             "unknown key in the recipe",

@@ -1,192 +1,13 @@
-"""Cells of targets become numbers and come back in the user's words; what is not known is refused, never guessed."""
+"""Numbers of targets are scaled for the network, and what it says comes back in the user's units."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from gia_science.data.forms import TargetForm, choose_form
-from gia_science.data.targets import (
-    Targets,
-    canonical_label,
-    find_labels,
-    fit_scaling,
-    infer_kind,
-    is_missing,
-    sorted_labels,
-)
-from gia_science.errors import RecipeError, UnreadableInputError
-
-
-def regression(*, mean: float = 0.0, scale: float = 1.0) -> Targets:
-    return Targets(names=("y",), kind="regression", mean=(mean,), scale=(scale,))
-
-
-@pytest.mark.parametrize(
-    ("columns", "kind"),
-    [
-        ([["0", "1", "0"]], "binary"),
-        ([["1.0", "2.0", "1"]], "binary"),
-        ([["active", "inactive", "active"]], "binary"),
-        ([["0", "1", "NA", ""]], "binary"),
-        ([["0.5", "1.5", "2.5"]], "regression"),
-        ([["1", "2", "3", "oops"]], "regression"),
-        ([["1e3", "-2", "0"]], "regression"),
-        ([["1,5", "2,5", "3,5", "1,5", "2,5", "3,5"]], "regression"),
-        ([["red", "green", "blue"] * 4], "multiclass"),
-        ([["0", "1"], ["no", "no"]], "multilabel"),
-        ([["0", "1", "1"], ["1", "0", ""]], "multilabel"),
-        ([["1", "2", "3"], ["4", "5", "6"]], "regression"),
-        ([["0", "1", "0"], ["4", "5", "6"]], "regression"),
-        ([["", "NA", "nan"]], "regression"),
-    ],
-)
-def test_the_kind_of_task_follows_from_the_cells(columns: list[list[str]], kind: str) -> None:
-    assert infer_kind(columns) == kind
-
-
-def test_names_without_repeats_are_no_classes() -> None:
-    with pytest.raises(RecipeError, match="neither numbers nor classes: got 5 distinct values in 5 rows"):
-        infer_kind([["a", "b", "c", "d", "e"]])
-
-
-def test_several_columns_of_class_names_are_refused() -> None:
-    with pytest.raises(RecipeError, match="several targets must all be numbers, or all have two labels"):
-        infer_kind([["a", "b", "c"] * 3, ["x", "y", "x"] * 3])
-
-
-@pytest.mark.parametrize(
-    ("found", "ordered"),
-    [
-        (["1", "-1"], ("-1", "1")),
-        (["+1", "-1"], ("-1", "1")),
-        (["active", "inactive"], ("inactive", "active")),
-        (["1.0", "2.0"], ("1", "2")),
-        (["yes", "no"], ("no", "yes")),
-        (["True", "False"], ("False", "True")),
-        (["b", "a"], ("a", "b")),
-        (["10", "9", "2"], ("2", "9", "10")),
-        (["3", "two", "1"], ("1", "3", "two")),
-    ],
-)
-def test_labels_stand_in_a_fixed_order_with_the_positive_one_last(
-    found: list[str], ordered: tuple[str, ...]
-) -> None:
-    canonical = [canonical_label(label) for label in found]
-    assert sorted_labels(canonical) == sorted_labels(canonical[::-1]) == ordered
-
-
-def test_two_spellings_of_a_number_have_a_fixed_order() -> None:
-    assert sorted_labels(["1.50", "1.5", "0"]) == ("0", "1.5", "1.50")
-
-
-@given(st.text())
-def test_a_canonical_label_is_its_own_canonical_label(text: str) -> None:
-    assert canonical_label(canonical_label(text)) == canonical_label(text)
-
-
-@pytest.mark.parametrize("cell", ["", " ", "NA", "n/a", "nan", "NaN", "None", "null"])
-def test_cells_that_say_there_is_no_value(cell: str) -> None:
-    assert is_missing(cell)
-    assert math.isnan(regression().parse([cell])[0])
-    assert math.isnan(Targets(names=("y",), kind="binary", labels=("0", "1")).parse([cell])[0])
-
-
-@pytest.mark.parametrize("cell", ["0", "no", "-", "N", "missing"])
-def test_other_cells_are_values(cell: str) -> None:
-    assert not is_missing(cell)
-
-
-def test_labels_are_read_back_as_they_were_found() -> None:
-    cells = ["1.0", "2.0", "1", "NA", " 2 "]
-    labels = find_labels("binary", [cells], names=["y"])
-    targets = Targets(names=("y",), kind="binary", labels=labels)
-    indices = [targets.parse([cell])[0] for cell in cells]
-    np.testing.assert_array_equal(indices, [0, 1, 0, np.nan, 1])
-    assert [targets.labels[int(index)] for index in indices if not math.isnan(index)] == ["1", "2", "1", "2"]
-
-
-def test_labels_the_user_gave_are_recognised_however_a_number_is_written() -> None:
-    targets = Targets(names=("y",), kind="binary", labels=("1.0", "2.0"))
-    assert [targets.parse([cell])[0] for cell in ("1", "2.0", "1.00")] == [0, 1, 0]
-
-
-def test_an_unknown_label_is_refused_with_the_labels_there_are() -> None:
-    targets = Targets(names=("y",), kind="multiclass", labels=("0", "1", "2"))
-    with pytest.raises(
-        UnreadableInputError, match=r"column 'y': unknown label: got '3', expected 0 or 1 or 2"
-    ):
-        targets.parse(["3"])
-
-
-def test_a_decimal_comma_is_refused_with_its_column_and_a_hint() -> None:
-    with pytest.raises(UnreadableInputError, match=r"column 'y': not a finite number: got '1,5'.*a point"):
-        regression().parse(["1,5"])
-
-
-@pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e999", "1_000", "12 %", ">10"])
-def test_what_is_not_one_finite_number_is_refused(cell: str) -> None:
-    with pytest.raises(UnreadableInputError, match="not a finite number"):
-        regression().parse([cell])
-
-
-def test_several_targets_are_read_each_with_its_own_gaps() -> None:
-    targets = Targets(names=("a", "b"), kind="multilabel", labels=("no", "yes"))
-    np.testing.assert_array_equal(targets.parse(["yes", ""]), [1, np.nan])
-    assert targets.outputs == 2
-
-
-def test_labels_of_residues_are_read_one_by_one() -> None:
-    targets = Targets(names=("ss",), kind="per_token", labels=("C", "E", "H"))
-    np.testing.assert_array_equal(targets.parse_tokens(" HE-C? "), [2, 1, np.nan, 0, np.nan])
-    assert targets.outputs == 3
-    with pytest.raises(UnreadableInputError, match="column 'ss': unknown label: got 'X'"):
-        targets.parse_tokens("HXE")
-
-
-def test_labels_of_residues_are_found_without_the_marks_of_missing_ones() -> None:
-    assert find_labels("per_token", [["HHE", "C-?"]], names=["ss"]) == ("C", "E", "H")
-
-
-@pytest.mark.parametrize(
-    ("kind", "cells", "message"),
-    [
-        ("binary", ["1", "1", ""], "the target y has a single class: got 1"),
-        ("binary", ["", "NA"], "single class: got no value"),
-        ("binary", ["a", "b", "c"], "a binary target has two labels: got 3: a, b, c .*multiclass"),
-        ("multiclass", ["a", "a"], "single class"),
-    ],
-)
-def test_too_few_or_too_many_labels_are_refused(kind: str, cells: list[str], message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        find_labels(kind, [cells], names=["y"])
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"kind": "regression"}, "one mean and one scale each"),
-        ({"kind": "regression", "mean": (0.0,), "scale": (-1.0,)}, "greater than or equal to 0"),
-        ({"kind": "regression", "mean": (math.nan,), "scale": (1.0,)}, "finite"),
-        ({"kind": "regression", "mean": (0.0,), "scale": (math.inf,)}, "finite"),
-        ({"kind": "binary", "labels": ("a",)}, "at least two labels"),
-        ({"kind": "binary", "labels": ("a", "b", "c")}, "have two labels"),
-        ({"kind": "multiclass", "labels": ("1", "1.0")}, "a label stands twice"),
-        ({"kind": "per_token", "labels": ("helix", "coil")}, "single letters"),
-        ({"kind": "multiclass", "labels": ("a", "b"), "names": ("x", "y")}, "has one target"),
-        ({"kind": "multilabel", "labels": ("a", "b"), "names": ("x", "x")}, "named twice"),
-        ({"kind": "binary", "labels": ("a", "b"), "names": ()}, "at least 1"),
-        ({"kind": "binary", "labels": ("a", "b"), "units": ("m", "s")}, "one unit each"),
-    ],
-)
-def test_contradictory_targets_cannot_be_made(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        Targets.model_validate({"names": ("y",), **changes})
+from gia_science.data.targets import Targets, every_class, fit_scaling
 
 
 def test_scaling_ignores_missing_values() -> None:
@@ -291,18 +112,8 @@ def test_the_label_of_several_members_has_the_spread_of_its_probability() -> Non
     np.testing.assert_allclose(several.spread(outputs), [[np.std([0.8, 0.6], ddof=1)]])
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"forms": (TargetForm(), TargetForm())}, "one form each"),
-        ({"quantiles": (0.1, 0.9)}, "0.5 among them"),
-        ({"quantiles": (0.9, 0.5)}, "must rise"),
-        ({"quantiles": (0.5,), "forms": (TargetForm(name="zero_inflated"),)}, "without gates"),
-        ({"priors": (0.5,)}, "shares of classes"),
-    ],
-)
-def test_forms_and_levels_must_fit_the_targets(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        Targets.model_validate(
-            {"names": ("y",), "kind": "regression", "mean": (0,), "scale": (1,), **changes}
-        )
+def test_a_class_that_was_not_seen_has_no_share() -> None:
+    shares = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
+    found = every_class(shares, seen=np.array([3.0, 1.0]), classes=4)
+    assert found.tolist() == [[0, 0.75, 0, 0.25], [0, 0, 0, 1]]
+    assert found.dtype == np.float32

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gia_science.data.batching import collate
-from gia_science.data.targets import TaskKind
+from gia_science.data.target_spec import TaskKind
 from gia_science.model.config import NetworkConfig
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.heads import PropertyNetwork

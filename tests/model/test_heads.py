@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gia_science.data.batching import collate
-from gia_science.data.targets import TaskKind
+from gia_science.data.target_spec import TaskKind
 from gia_science.model.heads import activate, task_loss
 
 KINDS: dict[TaskKind, tuple[str, ...]] = {

@@ -276,15 +276,6 @@ def test_a_choice_that_is_not_there_is_refused(molecules: Model, choice, message
     assert not (tmp_path / "new").exists()
 
 
-def test_inputs_that_cannot_be_read_are_refused(molecules: Model, described: Model) -> None:
-    with pytest.raises(UnreadableInputError, match="ring"):
-        molecules.graph("C1CC")
-    with pytest.raises(TableError, match="no column 'dose'"):
-        described.graph("CCO")
-    with pytest.raises(UnreadableInputError, match="dose"):
-        described.graph({"smiles": "CCO", "dose": "much"})
-
-
 def test_a_name_that_xml_cannot_hold_is_written_all_the_same(make_model, tmp_path) -> None:
     model = make_model("smiles", columns=("do\x01se",))
     graph = model.graph({"smiles": "C", "do\x01se": 1})

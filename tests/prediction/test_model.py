@@ -1,10 +1,8 @@
-"""What users do with a model: predict, embed and evaluate on whatever they hold."""
+"""What users do with a model: predict and embed whatever they hold."""
 
 from __future__ import annotations
 
 import io
-import logging
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +11,8 @@ import pytest
 import torch
 
 from gia_science.data.batching import Batch
-from gia_science.data.rows import identity_hash
 from gia_science.data.table import open_table
-from gia_science.errors import EvaluationError, RecipeError, TableError
+from gia_science.errors import RecipeError, TableError
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.prediction.model import Model
 
@@ -140,29 +137,6 @@ def test_other_iterables_of_texts_are_read(molecules: Model) -> None:
         assert molecules.predict(given).equals(expected)
 
 
-def test_an_input_column_asked_for_is_taken(molecules: Model) -> None:
-    frame = pd.DataFrame({"smiles": ["C"], "other": ["CCO"]})
-    assert molecules.predict(frame, input="other")["y_pred"][0] == molecules.predict(["CCO"])["y_pred"][0]
-    with pytest.raises(TableError, match=r"no column 'othr' .*did you mean 'other'"):
-        molecules.predict(frame, input="othr")
-
-
-def test_the_input_column_of_the_training_comes_first(molecules: Model) -> None:
-    """The model was trained on a column called sequence, as it happens."""
-    frame = pd.DataFrame({"smiles": ["C"], "sequence": ["CCO"]})
-    assert molecules.predict(frame)["y_pred"][0] == molecules.predict(["CCO"])["y_pred"][0]
-
-
-def test_numeric_columns_of_the_training_are_needed(make_model) -> None:
-    model = make_model("smiles", columns=("T",))
-    frame = model.predict(pd.DataFrame({"smiles": ["C", "C", "C", "C"], "T": [1.0, 30.0, None, "warm"]}))
-    assert frame["status"].tolist() == ["ok", "ok", "ok", "error"]
-    assert frame["reason"][3].startswith("column 'T': not a finite number")
-    assert frame["y_pred"][:3].nunique() == 3
-    with pytest.raises(TableError, match="no column 'T'"):
-        model.predict(["C"])
-
-
 def test_too_long_an_input_is_refused_or_cut(molecules: Model) -> None:
     long = ["C" * 300]
     assert molecules.predict(long)["status"].tolist() == ["error"]
@@ -272,100 +246,3 @@ def test_embeddings_are_one_vector_per_row_and_missing_where_nothing_was_read(mo
     assert np.isnan(vectors).all(axis=1).tolist() == [False, True, False, False]
     np.testing.assert_array_equal(vectors[0], vectors[2])
     assert not np.allclose(vectors[0], vectors[3])
-
-
-MEASURED = "smiles,y\nCCO,1\nCC,2\nCCC,\nC1CC,4\nCCCO,5\n"
-
-
-def test_an_evaluation_scores_what_was_measured(
-    molecules: Model, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = write(tmp_path / "a.csv", MEASURED)
-    with caplog.at_level(logging.WARNING, logger="gia_science"):
-        evaluation = molecules.evaluate(path, baselines=())
-    assert evaluation.rows == 4
-    assert evaluation.left_out == 1
-    assert evaluation.notes == ("1 row cannot be read and is left out",)
-    assert "line 5: " in caplog.text
-    predicted = molecules.predict(["CCO", "CC", "CCCO"])["y_pred"]
-    score = evaluation.score("mae")
-    assert score.n == 3
-    assert score.value == pytest.approx(np.abs(predicted - [1, 2, 5]).mean(), rel=1e-4)
-    assert not evaluation.baselines
-    assert evaluation.no_baselines == "not asked for"
-
-
-def test_a_frame_and_one_row_can_be_evaluated(molecules: Model) -> None:
-    evaluation = molecules.evaluate(pd.DataFrame({"smiles": ["CCO"], "y": [1.0]}))
-    assert evaluation.score("mae").n == 1
-    assert evaluation.score("r2").value is None
-    assert evaluation.no_baselines.startswith("the training data has changed or was not a file")
-
-
-def test_rows_seen_in_training_are_told(molecules: Model) -> None:
-    split = {
-        "identities": {
-            "train": [identity_hash("CCO")],
-            "validation": [identity_hash("CC")],
-            "test": [identity_hash("C")],
-        }
-    }
-    model = Model(replace(molecules.saved, split=split))
-    frame = pd.DataFrame({"smiles": ["OCC", "CC", "C", "N"], "y": [1, 2, 3, 4]})
-    (note,) = model.evaluate(frame, baselines=()).notes
-    assert note == "2 of 4 rows were in the training data: the scores flatter"
-    assert model.evaluate(frame[2:], baselines=()).notes == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
-        ("smiles,y\nC1CC,1\n", EvaluationError, "no row can be scored: got line 2: .*ring"),
-        ("smiles,y\n", EvaluationError, "no row can be scored: got an empty table"),
-        ("smiles,z\nC,1\n", TableError, "no column 'y'"),
-        ("smiles,y\nC,high\n", EvaluationError, "column 'y': not a finite number: got 'high'"),
-    ],
-)
-def test_what_cannot_be_evaluated_is_refused(
-    molecules: Model, tmp_path: Path, text: str, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        molecules.evaluate(write(tmp_path / "a.csv", text))
-
-
-def test_several_targets_are_scored_each_over_its_own_rows(make_model) -> None:
-    model = make_model("smiles", kind="multilabel", names=("a", "b"), labels=("0", "1"))
-    frame = pd.DataFrame({"smiles": ["C", "CC", "CCC"], "a": ["0", "1", "1.0"], "b": ["0", "", "0"]})
-    evaluation = model.evaluate(frame, baselines=())
-    first, second = evaluation.targets
-    assert [first.model[0].n, second.model[0].n] == [3, 2]
-    assert second.model[0].value is None
-    mean = evaluation.score("roc_auc")
-    assert mean.value == first.model[0].value
-    assert mean.reason == "mean over 1 of 2 tasks"
-
-
-@pytest.mark.parametrize(
-    ("kind", "labels", "metric"),
-    [("binary", ("no", "yes"), "accuracy"), ("multiclass", ("a", "b", "c"), "accuracy")],
-)
-def test_classes_are_scored_by_label(make_model, kind: str, labels: tuple[str, ...], metric: str) -> None:
-    model = make_model("composition", kind=kind, labels=labels)
-    formulas = ["Fe2O3", "NaCl", "H2O", "TiO2"]
-    predicted = model.predict(formulas)["y_pred"].tolist()
-    assert model.evaluate(pd.DataFrame({"formula": formulas, "y": predicted})).score(metric).value == 1.0
-    wrong = [labels[labels.index(label) - 1] for label in predicted]
-    assert model.evaluate(pd.DataFrame({"formula": formulas, "y": wrong})).score(metric).value == 0.0
-
-
-def test_labels_of_residues_are_scored_residue_by_residue(residues: Model) -> None:
-    sequences = ["MKTAY", "G LW"]
-    predicted = residues.predict(sequences)["y_pred"].tolist()
-    evaluation = residues.evaluate(pd.DataFrame({"sequence": sequences, "y": predicted}))
-    assert evaluation.score("accuracy").value == 1.0
-    assert evaluation.score("accuracy").n == 8
-    assert not evaluation.baselines
-    assert evaluation.no_baselines == "none for labels of residues"
-    masked = ["?" * 5, predicted[1]]
-    again = residues.evaluate(pd.DataFrame({"sequence": sequences, "y": masked}))
-    assert again.score("accuracy").n == 3

@@ -22,7 +22,7 @@ from gia_science.tokens.featurizer import DescriptorSource, Featurizer
 from gia_science.training.datamodule import BatchedData, Examples, Pair, collate_pairs
 from gia_science.training.devices import Devices, choose_devices
 from gia_science.training.fit import Fitted, fit_network
-from gia_science.training.recipe import OptimizerRecipe
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 
 ROWS, CHECKED, EPOCHS = 13, 7, 4
 OPTIMIZER = OptimizerRecipe(

@@ -13,7 +13,7 @@ from gia_science.training import budget
 from gia_science.training.budget import MOST_MEMBERS, seconds_of
 from gia_science.training.encode import encode
 from gia_science.training.prepare import prepare
-from gia_science.training.recipe import MEMBERS, Recipe, usual_members
+from gia_science.training.recipe import Recipe
 from gia_science.training.run import run
 from tests.training.conftest import ACIDS, ALCOHOLS
 
@@ -72,9 +72,3 @@ def test_one_network_is_timed(lengths: Path, recipe: Build) -> None:
     seconds, epochs = budget._seconds_of_one(prepared, encode(prepared))
     assert epochs == 1
     assert 0 < seconds < 60
-
-
-def test_more_rows_have_fewer_networks() -> None:
-    counts = [usual_members(rows) for rows in (20, MEMBERS[0][0], MEMBERS[0][0] + 1, 10**6)]
-    assert counts == sorted(counts, reverse=True)
-    assert counts[0] > counts[-1] > 1

@@ -10,7 +10,7 @@ import torch
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Featurizer
 from gia_science.training.datamodule import BatchedData, Examples, RespelledExamples, collate_pairs
-from gia_science.training.recipe import OptimizerRecipe
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 
 
 def plain_featurizer(domain: str, **options: object) -> Featurizer:

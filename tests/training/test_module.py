@@ -18,7 +18,7 @@ from gia_science.model.heads import PropertyNetwork
 from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Featurizer
 from gia_science.training.module import NetworkModule, WeightAverage
-from gia_science.training.recipe import OptimizerRecipe
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 
 
 @pytest.fixture

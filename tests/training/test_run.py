@@ -12,8 +12,9 @@ import torch
 from gia_science.errors import RecipeError
 from gia_science.model.losses import SMOOTH
 from gia_science.training.members import SEEDS_APART
+from gia_science.training.network_recipe import ALIGNED, REGULARISATION
 from gia_science.training.prepare import prepare
-from gia_science.training.recipe import ALIGNED, REGULARISATION, Recipe
+from gia_science.training.recipe import Recipe
 from gia_science.training.run import run
 from tests.training.conftest import ACIDS, ALCOHOLS
 

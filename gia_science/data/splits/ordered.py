@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from gia_science.data.cells import is_number
 from gia_science.data.splits.base import (
     USUAL,
     Fractions,
@@ -19,7 +20,6 @@ from gia_science.data.splits.base import (
     held_out,
     split_of_groups,
 )
-from gia_science.data.targets import is_number
 from gia_science.errors import RecipeError, counted
 from gia_science.tokens.stream import IntArray
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gia_science.data.targets import every_class
 from gia_science.errors import EvaluationError
 from gia_science.evaluation.baselines.inputs import Inputs
 from gia_science.evaluation.metrics import ScoreKind
@@ -96,8 +97,8 @@ class EstimatorPerTarget:
             result = np.asarray(estimator.predict(x), dtype=np.float64)
         else:
             # A class that the target's training rows lack has no column of its own in the estimator.
-            result = np.zeros((len(x), *columns))
-            result[:, estimator.classes_.astype(np.int64)] = estimator.predict_proba(x)
+            shares = np.asarray(estimator.predict_proba(x), dtype=np.float64)
+            result = every_class(shares, seen=estimator.classes_, classes=self.classes)
         return result[:, 1] if self.kind == "binary" else result
 
 
