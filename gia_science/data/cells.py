@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gia_science.errors import UnreadableInputError, Where
 from gia_science.tokens.descriptors import numeric_cell
+from gia_science.tokens.scaling import QUANTITY
 
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null"})
 """Cells, in lower case, that stand for a target that was not measured."""
@@ -14,6 +15,8 @@ NEGATIVE_WORDS = frozenset(
     {"0", "no", "n", "false", "f", "inactive", "negative", "neg", "decoy", "insoluble", "nonbinder"}
 )
 """Labels, in lower case, that name the negative class of two."""
+MOST_NAMED = 10
+"""Most whole numbers with a word behind them that are taken for names."""
 
 
 def is_missing(cell: str) -> bool:
@@ -27,6 +30,21 @@ def is_number(cell: str) -> bool:
         return math.isfinite(float(cell))
     except ValueError:
         return False
+
+
+def are_quantities(cells: Sequence[str]) -> bool:
+    """Whether at least half of the cells are numbers or begin with one, and mean amounts: ``5.2 nM``, ``>10``, ``12%``.
+
+    Words that begin with a whole number can be names as well, such as ``24h`` and ``48h``; more than `MOST_NAMED` of
+    them are not.
+    """
+    found = [QUANTITY.fullmatch(cell.strip()) for cell in cells]
+    known = [match for match in found if match is not None]
+    if 2 * len(known) < len(cells):
+        return False
+    if len({match["number"] for match in known}) > MOST_NAMED:
+        return True
+    return any(match["bound"] or match["unit"] == "%" or not match["number"].isdigit() for match in known)
 
 
 def named_number(cell: str, *, column: str | None) -> float:

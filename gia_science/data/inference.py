@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gia_science.data.cells import canonical_label, is_missing, is_number, sorted_labels
+from gia_science.data.cells import are_quantities, canonical_label, is_missing, is_number, sorted_labels
 from gia_science.data.target_spec import TaskKind
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError
@@ -68,15 +68,15 @@ def infer_kind(columns: Sequence[Sequence[str]]) -> TaskKind:
     """Kind of task from the cells of its target columns, missing ones left out.
 
     Two distinct values are yes and no; more than two are numbers when at least half of the cells are written as
-    numbers, and class names otherwise. Numbers with a decimal comma count as numbers here, so that they are refused
-    one by one instead of being taken for names.
+    numbers, and class names otherwise. Numbers with a decimal comma, a bound or a unit count as numbers here, so that
+    they are refused one by one instead of being taken for names.
     """
     known = [[cell for cell in cells if not is_missing(cell)] for cells in columns]
     distinct = [len({canonical_label(cell) for cell in cells}) for cells in known]
     if all(count <= 2 for count in distinct) and max(distinct) == 2:
         return "binary" if len(columns) == 1 else "multilabel"
     cells = [cell for column in known for cell in column]
-    if 2 * sum(is_number(cell.replace(",", ".", 1)) for cell in cells) >= len(cells):
+    if 2 * sum(map(is_number, cells)) >= len(cells) or are_quantities(cells):
         return "regression"
     if len(columns) > 1:
         raise RecipeError(

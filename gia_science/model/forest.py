@@ -48,16 +48,16 @@ class Forest(nn.Module):
         self.register_buffer("value", torch.zeros(*shape, config.outputs))
 
     @classmethod
-    def of(cls, fitted: Any, *, features: int, classes: int | None = None) -> Self:
+    def of(cls, fitted: Any, *, features: int, classes: int | None = None, binary: bool = False) -> Self:
         """A forest of scikit-learn, fitted on `features` numbers: a regressor, or a classifier of one target.
 
-        Of a classifier of two classes a leaf holds the probability of the second, of more classes all probabilities.
+        Of a classifier a leaf holds the probabilities of all classes, with `binary` that of the second alone.
         `classes` is the number of classes, numbered from 0, where the forest may not have seen all of them: the others
         have no share.
         """
         trees = [estimator.tree_ for estimator in fitted.estimators_]
         seen = getattr(fitted, "classes_", None)
-        values = [_leaf_values(tree, seen=seen, classes=classes) for tree in trees]
+        values = [_leaf_values(tree, seen=seen, classes=classes)[:, int(binary) :] for tree in trees]
         config = ForestConfig(
             trees=len(trees),
             nodes=max(tree.node_count for tree in trees),
@@ -110,7 +110,7 @@ def _leaf_values(tree: Any, *, seen: Any, classes: int | None) -> Any:
     shares = value[:, 0] / value[:, 0].sum(axis=1, keepdims=True)
     if classes is not None:
         shares = every_class(shares, seen=seen, classes=classes)
-    return shares[:, 1:] if shares.shape[1] == 2 else shares
+    return shares
 
 
 def _rounded_down(threshold: Any) -> Any:

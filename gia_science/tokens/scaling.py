@@ -18,6 +18,11 @@ CLIP = 5.0
 
 _MISSING = frozenset({"", "na", "n/a", "nan"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+QUANTITY = re.compile(
+    r"(?P<bound>[<>=~≈≤≥±]*)\s*(?P<number>[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?)\s*"
+    r"(?P<unit>[^0-9\s,;][^,;]{0,14})?"
+)
+"""A number with what people write about it: a bound before it, a unit behind."""
 # Below this share of the column's magnitude a spread is rounding, not information.
 _CONSTANT = 1e-10
 
@@ -36,14 +41,21 @@ def numeric_cell(text: str) -> float:
     number = float(cell) if _NUMBER.fullmatch(cell) else float("inf")
     if np.isfinite(number):
         return number
-    hint = (
-        "the decimal sign is a point"
-        if _NUMBER.fullmatch(cell.replace(",", ".", 1)) and "," in cell
-        else None
-    )
     raise UnreadableInputError(
-        "not a finite number", got=repr(text), expected="a number such as 0.5", hint=hint
+        "not a finite number", got=repr(text), expected="a number such as 0.5", hint=_hint(cell)
     )
+
+
+def _hint(cell: str) -> str | None:
+    """What is wrong with a cell that is nearly a number."""
+    if "," in cell and _NUMBER.fullmatch(cell.replace(",", ".", 1)):
+        return "the decimal sign is a point"
+    parts = QUANTITY.fullmatch(cell)
+    if parts is None:
+        return None
+    if parts["bound"]:
+        return "a bound is no value: leave the row out, or decide on a number"
+    return "the number alone, without a unit" if parts["unit"] else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,19 +90,22 @@ def fit_blend(
         Where there are no descriptors, or the task is one for which there is no forest.
     """
     _require_possible(encoded)
-    table = _Table(prepared, encoded, jobs)
+    table, targets = _Table(prepared, encoded, jobs), encoded.targets
     truth, by_networks, by_forests = table.left_out(members)
     if len(truth) < FEWEST_ROWS:
         share, rows = 0.5, 0
     else:
-        targets = encoded.targets
         errors = [_error(share * by_forests + (1 - share) * by_networks, truth, targets) for share in SHARES]
         share, rows = float(SHARES[int(np.argmin(errors))]), len(truth)
     if not share:
         return None
-    fitted = table.fit(prepared.learnt, trees=TREES)
-    classes = len(encoded.targets.labels) or None
-    return Blend(Forest.of(fitted, features=table.x.shape[1], classes=classes), share, rows)
+    forest = Forest.of(
+        table.fit(prepared.learnt, trees=TREES),
+        features=table.x.shape[1],
+        classes=len(targets.labels) or None,
+        binary=targets.kind == "binary",
+    )
+    return Blend(forest, share, rows)
 
 
 def blended(

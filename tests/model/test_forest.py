@@ -39,8 +39,9 @@ def test_probabilities_are_those_of_the_classifier(make: Any, classes: int) -> N
     y = np.digitize(X[:, 0] + X[:, 1] ** 2, np.linspace(-0.5, 1.5, classes - 1))
     fitted = make(20, random_state=0, min_samples_leaf=3).fit(X, y)
     expected = fitted.predict_proba(ASKED)
-    found = Forest.of(fitted, features=7)(torch.from_numpy(ASKED)).numpy()
-    np.testing.assert_allclose(found, expected[:, 1:] if classes == 2 else expected, rtol=1e-5, atol=1e-6)
+    for binary in (False, True):
+        found = Forest.of(fitted, features=7, binary=binary)(torch.from_numpy(ASKED)).numpy()
+        np.testing.assert_allclose(found, expected[:, 1:] if binary else expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_number_on_the_threshold_goes_left_as_in_scikit_learn() -> None:

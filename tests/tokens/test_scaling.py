@@ -134,6 +134,13 @@ def test_other_cells_are_refused(text: str):
     assert caught.value.expected
 
 
-def test_a_decimal_comma_is_named():
+def test_what_is_nearly_a_number_is_told():
+    for cell, hint in (
+        (">10", "a bound is no value"),
+        ("5.2 nM", "without a unit"),
+        ("12%", "without a unit"),
+    ):
+        with pytest.raises(UnreadableInputError, match=hint):
+            numeric_cell(cell)
     with pytest.raises(UnreadableInputError, match="decimal sign is a point"):
         numeric_cell("0,5")

@@ -73,6 +73,10 @@ def test_classes_are_blended_by_their_probabilities(table: Write, recipe: Build)
     assert model.targets.blend > 0
     found = model.predict(["C" * 25 + "O", "CO"])
     assert found["y_pred"].tolist() == ["long", "short"]
+    # Two labels that are asked for as classes like any others have a probability each.
+    model = run(recipe(path, target__kind="multiclass", **DESCRIBED)).model
+    assert model.targets.blend > 0
+    assert model.predict(["C" * 25 + "O", "CO"])["y_pred"].tolist() == ["long", "short"]
     three = table(smiles=CARBONS, y=["abc"[min(len(text) // 12, 2)] for text in CARBONS])
     model = run(recipe(three, **DESCRIBED)).model
     probabilities = (
