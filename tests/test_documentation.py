@@ -17,6 +17,8 @@ import pytest
 from pydantic import BaseModel
 
 import gia_science
+from gia_science.evaluation.baselines import NAMES as BASELINES
+from gia_science.prediction.model import Model
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -159,6 +161,13 @@ def modules_with_examples() -> list[str]:
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings_give_what_they_say(name: str) -> None:
     assert not doctest.testmod(importlib.import_module(name)).failed
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_baseline_is_named_where_users_choose_one(name: str) -> None:
+    page = (DOCS / "howto" / "report.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| [^|]*`{name}`", page, flags=re.MULTILINE)
+    assert f"`{name}`" in inspect.getdoc(Model.evaluate)
 
 
 LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")

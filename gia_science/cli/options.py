@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gia_science.evaluation.baselines import DEFAULT, NAMES
+
 TABLES = "CSV, TSV, FASTA, SMI, SDF, CIF or Parquet file, plain or gzip; - for stdin."
 FORMATS = (
     "Format of the file where its name and content do not tell: csv, tsv, fasta, smi, sdf, cif, parquet."
@@ -20,8 +22,8 @@ SPLITS = (
     "value:COLUMN, leave_out:COLUMN=GROUP, a split.json, or the name of a column with train/validation/test."
 )
 BASELINES = (
-    "Plain method to fit on the same rows and print beside; repeat it for several: constant, linear, nearest, "
-    "random_forest, extra_trees (default: constant and random_forest)."
+    f"Plain method to fit on the same rows and print beside; repeat it for several: {', '.join(NAMES)} "
+    f"(default: {' and '.join(DEFAULT)})."
 )
 RESUME_HELP = "Go on with a run that was interrupted: the same command, and this option."
 SHARD_HELP = "i/n: only every n-th row, from the i-th on, to out.i-of-n.csv; gia merge joins the files."

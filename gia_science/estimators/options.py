@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from gia_science.data.record import LoadedTable
 from gia_science.data.source import resolve_input
 from gia_science.errors import RecipeError, TableError
+from gia_science.tokens.domain import DOMAINS
 
 SETTABLE = ("network", "training", "tokens", "descriptors", "objective", "mask_share")
 """Parts of a recipe that `settings` may change; the others follow from X and y and the parameters."""
@@ -82,10 +83,11 @@ def recognise_domain(table: LoadedTable, *, domain: str | None) -> str:
     try:
         return resolve_input(table, input=table.columns[0], domain=domain, texts=texts)[1]
     except TableError as error:
+        *others, last = map(repr, DOMAINS)
         raise TableError(
             "cannot tell what the inputs are",
             got=error.got,
-            hint="say it: domain='protein', 'smiles' or 'composition'",
+            hint=f"say it: domain={', '.join(others)} or {last}",
         ) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
@@ -27,6 +27,31 @@ IntArray = npt.NDArray[np.int64]
 MOLECULE_WIDTH = 1050
 """In pixels."""
 MOST_TICKS = 40
+
+
+def input_figure(
+    domain: str, parsed: Any, labels: Sequence[str], weights: FloatArray, *, title: str
+) -> bytes:
+    """Draw the graph of an input as its domain does.
+
+    Parameters
+    ----------
+    domain : str
+    parsed
+        The input as its domain read it (`Reading.parsed`).
+    labels : sequence of U str
+        Names of its units.
+    weights : (U, U) float
+        Adjacency among them: row i takes from column j.
+    title : str
+        What the weights are.
+
+    Returns
+    -------
+    bytes
+        The PNG.
+    """
+    return _FIGURES[domain](parsed, labels, weights, title)
 
 
 def molecule_figure(mol: Chem.Mol, weights: FloatArray, *, title: str) -> bytes:
@@ -272,3 +297,24 @@ def _legend(ax: Axes, *, known: str, other: str) -> None:
         fontsize=9,
         handlelength=1.5,
     )
+
+
+def _molecule(parsed: Any, labels: Sequence[str], weights: FloatArray, title: str) -> bytes:
+    del labels  # the structure has the symbols of its atoms
+    return molecule_figure(parsed, weights, title=title)
+
+
+def _sequence(parsed: Any, labels: Sequence[str], weights: FloatArray, title: str) -> bytes:
+    del parsed
+    return sequence_figure(labels, weights, title=title)
+
+
+def _composition(parsed: Any, labels: Sequence[str], weights: FloatArray, title: str) -> bytes:
+    return composition_figure(labels, [parsed[symbol] for symbol in labels], weights, title=title)
+
+
+_FIGURES: Mapping[str, Callable[[Any, Sequence[str], FloatArray, str], bytes]] = {
+    "smiles": _molecule,
+    "protein": _sequence,
+    "composition": _composition,
+}

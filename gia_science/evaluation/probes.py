@@ -20,6 +20,7 @@ from gia_science.data.rows import Row
 from gia_science.data.targets import Targets
 from gia_science.evaluation.metrics import Score, ScoreKind, primary_metric, score_task
 from gia_science.evaluation.report import score_kind
+from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.stream import Reading
 from gia_science.tokens.tokenizer import DomainTokenizer
 
@@ -198,7 +199,7 @@ def _probe_target(
         binary = kind == "binary"
         found.append(
             Probe(
-                name=_OF_ELEMENTS[what] if domain == "composition" else what,
+                name=what if DOMAINS[domain].ordered else _OF_ELEMENTS[what],
                 target=name,
                 score=scores[primary],
                 constant=base[primary],
@@ -219,7 +220,7 @@ def _tokens(reading: Reading[Any], tokenizer: DomainTokenizer[Any]) -> Tokens:
     """Residues, tokens of the canonical SMILES, or elements in order of atomic number."""
     if tokenizer.domain == "protein":
         return str(reading.parsed.residues)
-    if tokenizer.domain == "composition":
+    if not DOMAINS[tokenizer.domain].ordered:
         return list(reading.parsed)
     return tokenizer.vocabulary.split(reading.identity)
 

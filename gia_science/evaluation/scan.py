@@ -19,7 +19,7 @@ from gia_science.data.rows import BadRow, Columns, Row, identity_hash, read_row,
 from gia_science.data.targets import Targets
 from gia_science.errors import UnreadableInputError
 from gia_science.evaluation.findings import NearDuplicates
-from gia_science.tokens.domain import make_tokenizer
+from gia_science.tokens.domain import DOMAINS, make_tokenizer
 from gia_science.tokens.residues import AMBIGUOUS, MAPPED
 from gia_science.tokens.stream import Reading
 from gia_science.tokens.tokenizer import DomainTokenizer
@@ -130,8 +130,8 @@ class Scan:
 
     def _unknown(self, reading: Reading[Any]) -> set[str]:
         vocabulary = self._tokenizer.vocabulary
-        composition = self._tokenizer.domain == "composition"
-        pieces = reading.parsed if composition else vocabulary.split(reading.identity)
+        ordered = DOMAINS[self._tokenizer.domain].ordered
+        pieces = vocabulary.split(reading.identity) if ordered else reading.parsed
         return set(pieces) - vocabulary.ids.keys()
 
     @property

@@ -174,21 +174,15 @@ class TokenGraph:
         its structure; a sequence the matrix, and above it arcs for its strongest pairs; a composition arrows.
         """
         # matplotlib, which prediction does not need, takes half a second to import.
-        from gia_science.evaluation.graph_figure import composition_figure, molecule_figure, sequence_figure
+        from gia_science.evaluation.graph_figure import input_figure
 
         chosen = self.places(member=member, layer=layer, head=head)
         tokens = np.flatnonzero(self.units >= 0)
         tokens = tokens[np.argsort(self.units[tokens], kind="stable")]
         total = sum(self.adjacency[place].astype(np.float64) for place in chosen)
         weights = (total / len(chosen))[np.ix_(tokens, tokens)]
-        title = _title(chosen)
-        if self.domain == "smiles":
-            return molecule_figure(self.reading.parsed, weights, title=title)
         labels = [self.labels[token] for token in tokens]
-        if self.domain == "protein":
-            return sequence_figure(labels, weights, title=title)
-        fractions = [self.reading.parsed[label] for label in labels]
-        return composition_figure(labels, fractions, weights, title=title)
+        return input_figure(self.domain, self.reading.parsed, labels, weights, title=_title(chosen))
 
     def write(
         self,

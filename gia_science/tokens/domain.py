@@ -22,12 +22,28 @@ from gia_science.tokens.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Domain:
-    """One domain: how to make its tokenizer, and the column names by which users call its text."""
+    """One domain, and what the rest of the package has to know of it.
+
+    Parameters
+    ----------
+    options : type of BaseModel
+        Options of its tokenizer.
+    tokenizer : callable
+        Makes its tokenizer.
+    columns : tuple of str
+        Names of columns by which users call its text, in lower case.
+    noun : str
+        What the length of an input is counted in.
+    ordered : bool
+        Whether its units follow one another in the text of an identity. Those of a set do not: its `Reading.parsed` is
+        a mapping from them, and none is the next of another.
+    """
 
     options: type[BaseModel]
     tokenizer: Callable[..., DomainTokenizer[Any]]
     columns: tuple[str, ...]
     noun: str
+    ordered: bool
 
 
 DOMAINS: Mapping[str, Domain] = {
@@ -36,15 +52,21 @@ DOMAINS: Mapping[str, Domain] = {
         ProteinTokenizer,
         ("sequence", "protein", "peptide", "seq", "protein_sequence"),
         "residues",
+        ordered=True,
     ),
     "smiles": Domain(
-        SmilesOptions, SmilesTokenizer, ("smiles", "canonical_smiles", "smile", "molecule", "mol"), "atoms"
+        SmilesOptions,
+        SmilesTokenizer,
+        ("smiles", "canonical_smiles", "smile", "molecule", "mol"),
+        "atoms",
+        ordered=True,
     ),
     "composition": Domain(
         CompositionOptions,
         CompositionTokenizer,
         ("formula", "composition", "compound", "material"),
         "elements",
+        ordered=False,
     ),
 }
 

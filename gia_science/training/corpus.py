@@ -10,7 +10,7 @@ from gia_science.data.rows import BadRow, Row
 from gia_science.data.splits.base import Split
 from gia_science.data.splits.methods import SplitInput
 from gia_science.errors import RecipeError
-from gia_science.tokens.domain import make_tokenizer
+from gia_science.tokens.domain import DOMAINS, make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_repeats
@@ -72,8 +72,8 @@ def prepare_corpus(recipe: PretrainRecipe, *, table: LoadedTable | None = None) 
     causal = recipe.objective == "causal"
     recipe = recipe.updated({**known, **filled, "network.attention.causal": causal})
     tokenizer = make_tokenizer(str(recipe.data.domain), options=recipe.tokens)
-    if causal and tokenizer.domain == "composition":
-        raise RecipeError("a composition has no next element", hint="--objective masked")
+    if causal and not DOMAINS[tokenizer.domain].ordered:
+        raise RecipeError(f"a {tokenizer.domain} has no next element", hint="--objective masked")
     limit = recipe.network.max_length
     rows, bad, places = read_usable(recipe.data, table, tokenizer=tokenizer, max_length=limit)
     require_rows(rows, "", table)

@@ -260,7 +260,7 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     known = recognise(recipe.data, table, input=recipe.data.input or only_column(table, used))
     refuse_two_uses(known["data.input"], used - {recipe.split.column})
     domain = str(known["data.domain"])
-    descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS.get(domain, ())
+    descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS[domain]
     _check_descriptors(descriptors, domain)
     places = _aligned(recipe, table, known)
     aligned = places or recipe.tokens.get("sites") or recipe.tokens.get("template")

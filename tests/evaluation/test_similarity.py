@@ -8,8 +8,8 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 
 from gia_science.evaluation import similarity
-from gia_science.evaluation.similarity import MEASURES, nearest
-from gia_science.tokens.domain import make_tokenizer
+from gia_science.evaluation.similarity import nearest
+from gia_science.tokens.domain import DOMAINS, make_tokenizer
 
 TEXTS = {
     "smiles": ["CCO", "c1ccccc1", "CCN", "CC(=O)O", "c1ccncc1"],
@@ -23,7 +23,7 @@ def readings(domain: str, texts: list[str]) -> list:
     return [tokenizer.read(text) for text in texts]
 
 
-@pytest.mark.parametrize("domain", sorted(MEASURES))
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_an_equal_input_has_similarity_one_and_others_have_less(domain) -> None:
     rows = readings(domain, TEXTS[domain])
     assert nearest(domain, rows, rows).similarity == pytest.approx(np.ones(5))

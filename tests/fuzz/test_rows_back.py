@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gia_science.data.table import read_table
+from gia_science.tokens.domain import DOMAINS
 
 _SPEC = importlib.util.spec_from_file_location("strategies", Path(__file__).with_name("strategies.py"))
 assert _SPEC is not None
@@ -21,7 +22,7 @@ few = settings(max_examples=50, deadline=None, suppress_health_check=[HealthChec
 DOMAIN_OF = {"csv": "smiles", "tsv": "composition", "fasta": "protein", "smi": "smiles", "sdf": "smiles"}
 
 
-@pytest.mark.parametrize("domain", ["smiles", "protein", "composition"])
+@pytest.mark.parametrize("domain", DOMAINS)
 @few
 @given(made=make.delimited(header=("id", "smiles", "a note")))
 def test_all_rows_that_a_program_writes_come_back_with_their_cells(rows_back, domain, made) -> None:

@@ -45,6 +45,11 @@ def test_a_column_names_its_domain_or_nothing(columns: list[str], found: tuple[s
     assert guess_column(columns) == found
 
 
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_name_of_a_domains_column_speaks_of_it_alone(domain: str) -> None:
+    assert all(guess_column([name]) == (name, domain) for name in DOMAINS[domain].columns)
+
+
 def test_a_domain_looks_for_its_own_columns_only() -> None:
     assert guess_column(["smiles", "formula"], domain="composition") == ("formula", "composition")
     assert guess_column(["smiles"], domain="protein") is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gia_science.errors import DefinitionError
-from gia_science.tokens.domain import make_tokenizer
+from gia_science.tokens.domain import DOMAINS, make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.tokens.stream import TokenStream
 
@@ -42,7 +42,7 @@ def assert_equal(first: Example, second: Example) -> None:
     np.testing.assert_array_equal(first.descriptors, second.descriptors)
 
 
-@pytest.mark.parametrize("domain", TEXTS)
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_a_featurizer_that_went_through_json_gives_the_same_examples(domain: str) -> None:
     made = fit(domain, providers=(PROVIDERS[domain],), columns=("T", "pH"))
     text = json.dumps(made.to_json(), allow_nan=False)

@@ -19,8 +19,8 @@ from gia_science.errors import DefinitionError
 from gia_science.tokens.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 PROTEIN = catalog.find("tokenizers", "protein")
-SMILES = catalog.find("tokenizers", "smiles")
-BY_NAME = {path.stem: (Vocabulary.load(path), Tokenizer.from_file(str(path))) for path in (PROTEIN, SMILES)}
+PATHS = [catalog.find("tokenizers", name) for name in catalog.names("tokenizers")]
+BY_NAME = {path.stem: (Vocabulary.load(path), Tokenizer.from_file(str(path))) for path in PATHS}
 
 
 def content() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from gia_science.attention import AttentionConfig
 from gia_science.data.batching import Batch
 from gia_science.model.config import LanguageConfig
 from gia_science.model.language import LanguageNetwork
+from gia_science.tokens.domain import DOMAINS
 from gia_science.tokens.featurizer import Example
 from gia_science.training.datamodule import Examples
 from gia_science.training.language import (
@@ -162,7 +163,7 @@ def test_masks_are_fresh_in_training_and_fixed_in_validation() -> None:
     assert vocabulary.mask_id not in whole.ids, "the rows themselves stay whole"
 
 
-@pytest.mark.parametrize("domain", list(TEXTS))
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_each_token_of_a_held_out_row_is_asked_for_once(domain: str) -> None:
     vocabulary = plain_featurizer(domain).tokenizer.vocabulary
     for text in TEXTS[domain]:
@@ -175,7 +176,7 @@ def test_each_token_of_a_held_out_row_is_asked_for_once(domain: str) -> None:
             assert sorted(asked) == sorted(wanted.tolist())
 
 
-@pytest.mark.parametrize("domain", list(TEXTS))
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_a_model_without_preference_has_the_perplexity_of_its_vocabulary(domain: str) -> None:
     network = language_model(domain).float()
     vocabulary = plain_featurizer(domain).tokenizer.vocabulary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -156,14 +156,9 @@ def _chemical_system(how: SplitRecipe, data: SplitInput) -> Split:
 def _leave_out(how: SplitRecipe, data: SplitInput) -> Split:
     if how.column is not None:
         groups, what = [cell.strip() for cell in data.cells(how.column)], f"group of column {how.column!r}"
-    elif data.domain == "protein":
-        groups, told = _sequence_clusters(how, data)
-        groups, what = numbered(groups), f"cluster ({told})"
-    elif data.domain == "smiles":
-        scaffolds = balanced_groups(_scaffolds(data, how.method), data.identities)
-        groups, what = numbered(scaffolds), "scaffold"
     else:
-        groups, what = numbered(_systems(data, how.method)), "chemical system"
+        families, what = FAMILIES[data.domain].find(how, data)
+        groups = numbered(families)
     assert how.group is not None, "the recipe has been validated"
     return leave_out_split(
         groups,
@@ -210,11 +205,10 @@ METHODS: Mapping[MethodName, SplitMethod] = {
 
 def _require_domain(data: SplitInput, domain: str, method: str) -> None:
     if data.domain != domain:
-        ways = {"protein": "cluster", "smiles": "scaffold_balanced", "composition": "chemical_system"}
         raise RecipeError(
             f"the split {method} is not for {data.domain} input",
             expected=f"{domain} input",
-            hint=f"--split {ways[data.domain]}",
+            hint=f"--split {FAMILIES[data.domain].method}",
         )
 
 
@@ -233,3 +227,39 @@ def _sequence_clusters(how: SplitRecipe, data: SplitInput) -> tuple[list[str], s
     least = how.similarity or SEQUENCE_SIMILARITY
     residues = [row.reading.parsed.residues for row in data.rows]
     return cluster_sequences(residues, similarity=least, tool=how.clusters)
+
+
+def _cluster_families(how: SplitRecipe, data: SplitInput) -> tuple[list[str], str]:
+    clusters, told = _sequence_clusters(how, data)
+    return clusters, f"cluster ({told})"
+
+
+def _scaffold_families(how: SplitRecipe, data: SplitInput) -> tuple[list[str], str]:
+    return balanced_groups(_scaffolds(data, how.method), data.identities), "scaffold"
+
+
+def _system_families(how: SplitRecipe, data: SplitInput) -> tuple[list[str], str]:
+    return _systems(data, how.method), "chemical system"
+
+
+@dataclass(frozen=True)
+class Families:
+    """What is kin among the inputs of a domain.
+
+    Parameters
+    ----------
+    method : str
+        The way of splitting that keeps families together: named where another is not for this domain.
+    find : callable
+        Family of each row, and what a family is called, of which ``leave_out`` leaves out one.
+    """
+
+    method: MethodName
+    find: Callable[[SplitRecipe, SplitInput], tuple[list[str], str]]
+
+
+FAMILIES: Mapping[str, Families] = {
+    "protein": Families("cluster", _cluster_families),
+    "smiles": Families("scaffold_balanced", _scaffold_families),
+    "composition": Families("chemical_system", _system_families),
+}

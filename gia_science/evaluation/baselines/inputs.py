@@ -51,7 +51,7 @@ class Inputs:
             raise EvaluationError(
                 "no baselines for this domain",
                 got=repr(self.domain),
-                expected="protein, smiles or composition",
+                expected=" or ".join(_DESCRIBE),
             )
         assert self.numbers.ndim == 2, "numeric columns are (n, C)"
         assert len(self.numbers) == len(self.readings), "numeric columns need one row per reading"

@@ -12,7 +12,7 @@ from gia_science.data.record import LoadedTable, Record
 from gia_science.data.rows import Row
 from gia_science.data.splits.methods import SplitInput
 from gia_science.data.targets import Targets
-from gia_science.tokens.domain import make_tokenizer
+from gia_science.tokens.domain import DOMAINS, make_tokenizer
 
 NUMBER = Targets(names=("y",), kind="regression", mean=(0.0,), scale=(1.0,))
 
@@ -20,7 +20,7 @@ NUMBER = Targets(names=("y",), kind="regression", mean=(0.0,), scale=(1.0,))
 @pytest.fixture(scope="session")
 def split_input() -> Callable[..., SplitInput]:
     """Makes a `SplitInput` of texts, one target value each, and further columns of cells."""
-    readers = {domain: make_tokenizer(domain) for domain in ("protein", "smiles", "composition")}
+    readers = {domain: make_tokenizer(domain) for domain in DOMAINS}
 
     def build(
         domain: str,

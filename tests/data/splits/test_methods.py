@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from gia_science.data.splits.base import split_hash
-from gia_science.data.splits.methods import METHODS, make_split
+from gia_science.data.splits.methods import FAMILIES, METHODS, make_split
 from gia_science.data.splits.recipe import OPTIONS, MethodName, SplitRecipe
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError, TableError
+from gia_science.tokens.domain import DOMAINS
 
 POOLS = {
     "protein": [
@@ -31,7 +32,7 @@ POOLS = {
     ],
 }  # fmt: skip
 CASES: list[tuple[str, dict[str, Any]]] = [
-    *((domain, {"method": "random"}) for domain in POOLS),
+    *((domain, {"method": "random"}) for domain in DOMAINS),
     ("smiles", {"method": "stratified"}),
     ("protein", {"method": "folds", "folds": 3, "fold": 2, "repeat": 1}),
     ("smiles", {"method": "scaffold_balanced"}),
@@ -73,6 +74,17 @@ def test_parts_are_complete_and_no_identity_crosses(split_input, domain, how, da
     owners = [{rows.identities[row] for row in part} for part in parts]
     assert sum(map(len, owners)) == len(set(rows.identities))
     assert split_hash(split) == split_hash(make_split(recipe, rows))
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_domain_has_families_and_a_method_that_keeps_them_together(split_input, domain) -> None:
+    rows = split_input(domain, POOLS[domain])
+    families, what = FAMILIES[domain].find(SplitRecipe(method="leave_out", group="0"), rows)
+    split = make_split(SplitRecipe(method=FAMILIES[domain].method), rows)
+    sides = [{families[row] for row in part} for part in (split.train, split.validation, split.test)]
+    assert what
+    assert len(families) == len(rows.rows)
+    assert sum(map(len, sides)) == len(set(families)) > 2
 
 
 @pytest.mark.parametrize("method", ["random", "stratified", "folds", "scaffold_balanced"])

@@ -10,6 +10,7 @@ import pytest
 from rdkit import Chem
 
 from gia_science.evaluation.baselines.inputs import Inputs
+from gia_science.tokens.domain import make_tokenizer
 from gia_science.tokens.stream import Reading
 
 
@@ -20,6 +21,8 @@ def reading(domain: str, text: str) -> Reading:
         return Reading(identity, mol, mol.GetNumAtoms())
     if domain == "protein":
         return Reading(text, SimpleNamespace(residues=text), len(text))
+    if domain != "composition":
+        return make_tokenizer(domain).read(text)
     symbols = text.split()
     fractions = {symbol: 1 / len(symbols) for symbol in symbols}
     return Reading(text, fractions, len(fractions))
