@@ -79,16 +79,13 @@ def adapters(
     from gia_science.benchmark.adapter_experiment import TASKS
     from gia_science.benchmark.adapter_report import write_report
     from gia_science.benchmark.adapters import PRESETS, compare
-    from gia_science.cli.output import available_cores, check_choice, use_threads
+    from gia_science.cli.output import check_choice, use_processes
     from gia_science.data.download import MIRROR
 
     chosen = PRESETS[check_choice("--preset", preset, tuple(PRESETS))]
     usual = TASKS if os.environ.get(MIRROR) else TASKS[:2]
     names = [check_choice("the task", task, TASKS) for task in tasks or usual]
-    jobs = jobs or available_cores()
-    if jobs == 1:
-        use_threads(1)
-    trials = compare(out / "trials", base=base, preset=chosen, tasks=names, jobs=jobs)
+    trials = compare(out / "trials", base=base, preset=chosen, tasks=names, jobs=use_processes(jobs))
     typer.echo(write_report(out, trials))
     typer.echo(f"tables: {out / 'summary.md'}, {out / 'trials.csv'}   figure: {out / 'adapters.png'}")
 
@@ -121,7 +118,7 @@ def accuracy(
     from gia_science.benchmark.accuracy import measure
     from gia_science.benchmark.accuracy_tables import write_tables
     from gia_science.benchmark.protocol import bundled_tasks, missing_data, protocol_of
-    from gia_science.cli.output import available_cores, use_threads
+    from gia_science.cli.output import use_processes
     from gia_science.cli.settings import read_settings
     from gia_science.errors import RecipeError
 
@@ -134,9 +131,7 @@ def accuracy(
         typer.echo(f"{name}: left out, its data cannot be had: {reason}", err=True)
     there = [name for name in names if name not in missing]
     if there:
-        jobs = jobs or available_cores()
-        if jobs == 1:
-            use_threads(1)
+        jobs = use_processes(jobs)
         trials = measure(out / "trials", tasks=there, seeds=seeds, settings=settings, jobs=jobs)
         typer.echo(write_tables(out, trials))
         typer.echo(f"tables: {out / 'table.md'}, {out / 'results.csv'}")
@@ -167,15 +162,12 @@ def ablation(
     from gia_science.benchmark.ablation import ablate
     from gia_science.benchmark.ablation_tables import write_tables
     from gia_science.benchmark.protocol import bundled_tasks, missing_data, protocol_of
-    from gia_science.cli.output import available_cores, use_threads
+    from gia_science.cli.output import use_processes
     from gia_science.errors import TableError
 
     names = [*dict.fromkeys(tasks or bundled_tasks())]
     for name, reason in missing_data([protocol_of(name) for name in names]).items():
         raise TableError(f"the data of {name} cannot be had", hint=reason)
-    jobs = jobs or available_cores()
-    if jobs == 1:
-        use_threads(1)
-    done = ablate(out / "trials", tasks=names, seeds=seeds, jobs=jobs)
+    done = ablate(out / "trials", tasks=names, seeds=seeds, jobs=use_processes(jobs))
     typer.echo(write_tables(out, done))
     typer.echo(f"tables: {out / 'ablation.md'}, {out / 'ablation.csv'}")

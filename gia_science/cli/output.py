@@ -44,6 +44,14 @@ def asked_baselines(names: Sequence[str] | None, *, none: bool) -> list[str] | N
     return [] if none else (list(names) if names else None)
 
 
+def use_processes(jobs: int | None) -> int:
+    """Number of processes, by default one per core; a single one is this process, which then has one thread."""
+    count = jobs or available_cores()
+    if count == 1:
+        use_threads(1)
+    return count
+
+
 def available_cores() -> int:
     """Number of cores that the process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -279,8 +279,8 @@ def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> di
         return {}
     place = table.position(known["data.input"])
     cells = [record.cells[place] for record in table.records if record.problem is None]
-    residues = list(_residues(cells, make_tokenizer("protein", options=recipe.tokens)))
-    if len(residues) < FEWEST_ALIGNED or len({*map(len, residues)}) != 1:
+    residues = _of_one_length(cells, make_tokenizer("protein", options=recipe.tokens))
+    if len(residues) < FEWEST_ALIGNED:
         return {}
     template = template_of(residues)
     length, differing = len(template), template.count(OPEN)
@@ -298,11 +298,15 @@ def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> di
     return {"tokens.sites": length}
 
 
-def _residues(cells: Sequence[str], tokenizer: DomainTokenizer[Any]) -> Iterator[str]:
-    """Cleaned residues of what can be read."""
+def _of_one_length(cells: Sequence[str], tokenizer: DomainTokenizer[Any]) -> list[str]:
+    """Cleaned residues of what can be read; none, and no more is read, once two have different lengths."""
+    found: list[str] = []
     for cell in cells:
         with suppress(UnreadableInputError):
-            yield tokenizer.read(cell).parsed.residues
+            found.append(tokenizer.read(cell).parsed.residues)
+        if found and len(found[-1]) != len(found[0]):
+            return []
+    return found
 
 
 def _check_descriptors(names: Sequence[str], domain: str) -> None:
