@@ -33,5 +33,5 @@ def test_a_task_runs_over_all_folds_in_processes(gia, tiny, tmp_path) -> None:
     assert "5 of 5 folds, 1 seed: mean ± standard deviation of 5 runs" in done.out
     assert done.out.splitlines()[-1] == "tables: out/table.md, out/results.csv"
     assert len(list((tmp_path / "out" / "trials").iterdir())) == 5
-    rows = list(csv.DictReader((tmp_path / "out" / "results.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "out" / "results.csv").read_text().splitlines()))
     assert {row["model"] for row in rows} == {"gia", *NAMES}
