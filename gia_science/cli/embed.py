@@ -69,6 +69,9 @@ def embed(
     With --tokens there is a line for each residue, atom or element: position and id of its row, its place in the text,
     its letter or symbol, and its vector. A row that cannot be read has one line.
     """
+    from gia_science.cli.output import leave_cores_to_others
+
+    leave_cores_to_others()
     from gia_science.cli.output import Tally, check_choice, count_rows, track, use_threads
     from gia_science.cli.resume import keep_parts, resumed_threads, shard_target, start_job
     from gia_science.data.shards import Stride

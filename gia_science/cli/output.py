@@ -37,6 +37,15 @@ def use_threads(threads: int | None, *, processes: int = 1) -> int:
     return count
 
 
+def leave_cores_to_others() -> None:
+    """Have PyTorch's threads sleep while they wait, unless the user's environment says otherwise.
+
+    By default they keep their cores busy, which the processes that featurise beside them need. Read once, when PyTorch
+    is imported: call it before.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def asked_baselines(names: Sequence[str] | None, *, none: bool) -> list[str] | None:
     """Names of ``--baseline``; an empty list for ``--no-baseline``, and None where nothing is said."""
     if names and none:

@@ -55,6 +55,9 @@ def predict(
 
     The exit code is 0 when all rows are predicted, 1 when some are not, 2 when the request cannot be carried out.
     """
+    from gia_science.cli.output import leave_cores_to_others
+
+    leave_cores_to_others()
     from gia_science.cli.output import Tally, check_choice, count_rows, track, use_threads
     from gia_science.cli.resume import keep_parts, resumed_threads, shard_target, start_job
     from gia_science.data.shards import Stride

@@ -312,6 +312,29 @@ def test_a_new_process_gives_the_same_prediction_without_the_training_framework(
     assert (there.returncode, there.stdout, there.stderr) == (0, here.out, here.err)
 
 
+@pytest.mark.parametrize("command", ["predict", "embed"])
+def test_threads_sleep_while_they_wait(command, molecules, write, tmp_path) -> None:
+    """PyTorch reads the policy when it is imported, and never again."""
+    write("smiles\nCCO\n")
+    code = (
+        "import os, sys\nfrom gia_science.cli import output\nfrom gia_science.cli.main import main\n"
+        "set_policy, policies = output.leave_cores_to_others, []\n"
+        "def watched():\n    assert 'torch' not in sys.modules\n    set_policy()\n"
+        "    policies.append(os.environ['OMP_WAIT_POLICY'])\n"
+        "output.leave_cores_to_others = watched\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "finally:\n    assert policies == [os.environ.get('WANTED')]\n"
+    )
+    own = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
+    own["PYTHONPATH"] = str(Path(__file__).parents[2])
+    for asked, wanted in (({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")):
+        done = subprocess.run(
+            [sys.executable, "-c", code, command, molecules, "in.csv", "-o", f"{wanted}.csv"],
+            env={**own, **asked, "WANTED": wanted}, cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+
 def test_a_reader_that_leaves_early_is_no_error(write, molecules, tmp_path) -> None:
     write("smiles\n" + "CCO\n" * 20_000)
     process = start("predict", molecules, tmp_path / "in.csv", stderr=subprocess.PIPE)
