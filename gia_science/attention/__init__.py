@@ -8,7 +8,7 @@ from gia_science.attention.layers import (
     PNAAttention,
     build_attention,
 )
-from gia_science.attention.prior import edge_matrix
+from gia_science.attention.prior import edge_matrix, with_hops
 from gia_science.attention.rotary import rotary
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "build_attention",
     "edge_matrix",
     "rotary",
+    "with_hops",
 ]

@@ -35,6 +35,37 @@ def edge_matrix(edges: Tensor, kinds: Tensor, *, nodes: int) -> Tensor:
     return matrix[:, :spare].view(B, nodes, nodes)
 
 
+def with_hops(kinds: Tensor, *, known: int, hops: int) -> Tensor:
+    """Name pairs of nodes that several steps along known edges join by the least number of steps.
+
+    As the distance of two nodes biases attention in Graphormer (Ying et al. 2021, arXiv 2106.05234), but along known
+    edges of every kind and up to a few steps. Takes ``hops - 1`` products of N x N matrices.
+
+    Parameters
+    ----------
+    kinds : (B, N, N) uint8
+        Known edges, as from `edge_matrix`.
+    known : int
+        Number of their kinds.
+    hops : int
+        Most steps; 1 names no further pairs.
+
+    Returns
+    -------
+    (B, N, N) uint8
+        As `kinds`; where there was no edge, ``known + h - 1`` for two nodes that 2 <= h <= `hops` steps join.
+    """
+    adjacent = (kinds > 0).float()
+    named, reached = kinds, adjacent
+    new = torch.eye(kinds.shape[-1], device=kinds.device)  # a node is no neighbour of its own
+    seen = (adjacent + new) > 0
+    for steps in range(2, hops + 1):
+        reached = ((reached @ adjacent) > 0) & ~seen
+        named = named.masked_fill(reached, known + steps - 1)
+        seen, reached = seen | reached, reached.float()
+    return named
+
+
 def edge_bias(kinds: Tensor, bias: Tensor) -> Tensor:
     """Return what known edges add to the scores.
 

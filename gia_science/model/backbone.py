@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gia_science.attention import AttentionConfig, build_attention, edge_matrix
+from gia_science.attention import AttentionConfig, build_attention, edge_matrix, with_hops
 from gia_science.data.batching import Batch
 from gia_science.model.config import BackboneConfig
 from gia_science.model.embedding import StreamEmbedding
@@ -77,6 +77,7 @@ class GIATransformer(nn.Module):
         super().__init__()
         self.embedding = StreamEmbedding(config)
         self.reads_edges = config.attention.edge_kinds > 0
+        self.hops, self.bonds = config.hops, config.attention.edge_kinds - (config.hops - 1)
         self.blocks = nn.ModuleList(
             Block(
                 config.width,
@@ -138,7 +139,8 @@ class GIATransformer(nn.Module):
         inputs = {"positions": positions, "mask": mask}
         if self.reads_edges:
             # Once for all blocks, as each adds its own bias to the same pairs.
-            inputs["edges"] = edge_matrix(batch.edges, batch.edge_kinds, nodes=x.shape[1])
+            edges = edge_matrix(batch.edges, batch.edge_kinds, nodes=x.shape[1])
+            inputs["edges"] = with_hops(edges, known=self.bonds, hops=self.hops)
         return x, inputs
 
 

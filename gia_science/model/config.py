@@ -44,6 +44,12 @@ class BackboneConfig(Strict):
         default=2.0, gt=0, description="Hidden width of the SwiGLU feed-forward, in units of d."
     )
     attention: AttentionConfig = AttentionConfig()
+    hops: int = Field(
+        default=1,
+        ge=1,
+        description="Most steps along known edges; each number of steps from 2 on is the last but so many of the kinds "
+        "of edges of `attention`.",
+    )
     dropout: float = Field(default=0.1, ge=0, lt=1, description="On residual branches and in the head.")
     token_dropout: float = Field(
         default=0.0, ge=0, lt=1, description="Chance that a residue, atom or element is hidden in training."
@@ -60,6 +66,12 @@ class BackboneConfig(Strict):
     jitter: float = Field(
         default=0.0, ge=0, description="Noise of the numbers that ride on tokens, relative, in training."
     )
+
+    @model_validator(mode="after")
+    def _steps_along_edges(self) -> Self:
+        if self.hops > 1 and self.attention.edge_kinds < self.hops:
+            raise ValueError("hops are among the kinds of edges of attention, behind those of known edges")
+        return self
 
 
 class BaseConfig(Strict):

@@ -24,7 +24,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
     """Architecture of each member."""
     featurizer, examples, targets = encoded.featurizer, encoded.examples, encoded.targets
     recipe, tokenizer, pretrained = prepared.recipe.network, featurizer.tokenizer, prepared.pretrained
-    attention = with_known_edges(recipe.attention, tokenizer, wanted=recipe.known_edges)
+    attention = with_known_edges(recipe.attention, tokenizer, wanted=recipe.known_edges, hops=recipe.hops)
     blocks = tuple(
         BlockConfig(
             name=block.name,

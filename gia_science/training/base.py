@@ -29,7 +29,7 @@ logger = logging.getLogger("gia_science")
 UNKNOWN_SHARE = 0.01
 """Share of unknown tokens from which on a vocabulary is taken for that of another model."""
 OWN_SIZES = frozenset(
-    {"width", "layers", "expansion", "attention", "known_edges", "token_dropout", "context_dropout"}
+    {"width", "layers", "expansion", "attention", "known_edges", "hops", "token_dropout", "context_dropout"}
 )
 """Settings of a network that a model from elsewhere has no use for."""
 DEFAULTS: Mapping[str, Any] = {"network.members": 1, "network.dropout": 0.1}

@@ -45,19 +45,22 @@ def _degrees(attention: AttentionConfig, length: int) -> npt.NDArray[np.float64]
 
 
 def with_known_edges(
-    attention: AttentionConfig, tokenizer: DomainTokenizer[Any], *, wanted: bool
+    attention: AttentionConfig, tokenizer: DomainTokenizer[Any], *, wanted: bool, hops: int = 1
 ) -> AttentionConfig:
     """The attention with a learned bias for each kind of known edge that the tokenizer gives.
+
+    And for each number of steps along them from 2 to `hops`.
 
     Raises
     ------
     RecipeError
         When the domain has no known edges, or the recipe counts them otherwise.
     """
-    kinds = len(tokenizer.edge_kind_names)
+    names = tokenizer.edge_kind_names
+    kinds = len(names) + hops - 1
     if not wanted and not attention.edge_kinds:
         return attention
-    if not kinds:
+    if not names:
         raise RecipeError(
             f"{tokenizer.domain} input has no known edges",
             hint="leave out network.known_edges and network.attention.edge_kinds",
@@ -66,7 +69,7 @@ def with_known_edges(
         raise RecipeError(
             "network.attention.edge_kinds is not the number of kinds of known edges",
             got=str(attention.edge_kinds),
-            expected=f"{kinds} ({', '.join(tokenizer.edge_kind_names)})",
+            expected=f"{kinds} ({', '.join([*names, *(f'{steps} steps' for steps in range(2, hops + 1))])})",
             hint="network.known_edges: true counts them by itself",
         )
     return attention.model_copy(update={"edge_kinds": kinds})

@@ -52,6 +52,13 @@ class NetworkRecipe(BackboneRecipe):
         default=False,
         description="Learn a bias of attention for each kind of known edge: bonds, neighbours in a sequence.",
     )
+    hops: int = Field(
+        default=1,
+        ge=1,
+        le=8,
+        description="With known_edges: also for tokens that are so many steps along known edges apart, one for each "
+        "number of steps up to this one.",
+    )
     features: bool = Field(
         default=True,
         description="Give tokens their features: physical chemistry, and what an atom is bonded to.",
@@ -87,6 +94,12 @@ class NetworkRecipe(BackboneRecipe):
     packed_tokens: int = Field(default=4, ge=1, description="Tokens of a larger descriptor block.")
     binned: int = Field(default=64, ge=0, description="Largest packed block that is also encoded in bins.")
     bins: int = Field(default=16, ge=0, description="Number of bins of that encoding.")
+
+    @model_validator(mode="after")
+    def _steps_along_edges(self) -> Self:
+        if self.hops > 1 and not (self.known_edges or self.attention.edge_kinds):
+            raise ValueError("hops go along known edges: known_edges: true")
+        return self
 
     @model_validator(mode="after")
     def _first_token_sees_something(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gia_science.attention import GINAttention, GraphAttention, PNAAttention, edge_matrix
+from gia_science.attention import GINAttention, GraphAttention, PNAAttention, edge_matrix, with_hops
 
 EDGES = torch.tensor([[[0, 1], [1, 2], [4, 2]], [[2, 0], [0, 0], [0, 0]]])
 KINDS = torch.tensor([[0, 2, 1], [1, -1, -1]])
@@ -24,6 +24,20 @@ def test_both_directions_and_no_padding() -> None:
 def test_no_edges_at_all() -> None:
     none = torch.zeros(2, 0, 2, dtype=torch.int64), torch.zeros(2, 0, dtype=torch.int64)
     assert not edge_matrix(*none, nodes=3).any()
+
+
+def test_nodes_are_named_by_the_fewest_steps_between_them() -> None:
+    """A ring of five with a tail of three, and an edge beside it; distances by hand."""
+    ring = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [4, 5], [5, 6], [6, 7], [8, 9]]
+    edges = edge_matrix(torch.tensor([ring]), torch.zeros(1, len(ring), dtype=torch.int64), nodes=11)
+    named = with_hops(edges, known=4, hops=3)
+    assert torch.equal(named, named.transpose(1, 2))
+    # 1 is the kind of the edges; two steps are 4 + 2 - 1, three are 4 + 3 - 1.
+    assert named[0, 0].tolist() == [0, 1, 5, 5, 1, 5, 6, 0, 0, 0, 0]
+    assert named[0, 7].tolist() == [0, 0, 0, 0, 6, 5, 1, 0, 0, 0, 0]
+    assert named[0, 8].tolist() == [0] * 9 + [1, 0]
+    assert not named[0, 10].any()
+    assert torch.equal(with_hops(edges, known=4, hops=1), edges)
 
 
 def test_known_edges_start_as_no_bias_and_then_draw_their_ends_together() -> None:

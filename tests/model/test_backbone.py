@@ -223,6 +223,30 @@ def test_bonds_matter_where_the_configuration_asks_for_them(make_saved) -> None:
     assert not [name for name, _ in unbiased.network.named_parameters() if "edge" in name]
 
 
+def test_atoms_two_bonds_apart_are_drawn_together_where_the_configuration_says_so(make_saved) -> None:
+    """The distances are RDKit's; padding changes nothing."""
+    saved = make_saved("smiles", attention={"edge_kinds": 7}, hops=3)
+    smiles = ["CC(=O)Oc1ccccc1C(=O)O", "CCO"]
+    rows = examples(saved, smiles)
+    together, alone = outputs(saved, *rows), outputs(saved, rows[1])
+    torch.testing.assert_close(together[1:], alone, rtol=1e-4, atol=1e-5)
+    backbone = saved.network.members[0].backbone
+    batch = collate(rows)
+    told = backbone._nodes(batch)[1]["edges"]
+    for row, text in enumerate(smiles):
+        distances = torch.tensor(Chem.GetDistanceMatrix(Chem.MolFromSmiles(text)))
+        atoms = torch.nonzero(batch.units[row] >= 0).flatten()
+        atoms = atoms[torch.argsort(batch.units[row][atoms])]
+        kinds = told[row][atoms][:, atoms]
+        assert torch.equal(kinds == 6, distances == 2)
+        assert torch.equal(kinds == 7, distances == 3)
+        assert torch.equal((kinds > 0) & (kinds < 6), distances == 1)
+    with torch.no_grad():
+        for block in backbone.blocks:
+            block.attention.edge_bias[:, 5] += 3.0
+    assert (outputs(saved, *rows) - together).abs().max() > 1e-4
+
+
 def test_a_block_adds_to_what_comes_in() -> None:
     """With the last maps of both branches at zero a block is the identity."""
     block = Block(16, attention=AttentionConfig(heads=2), expansion=2.0, dropout=0.0, depth=1)

@@ -38,13 +38,17 @@ def test_known_edges_are_counted_by_the_tokenizer() -> None:
     fitted = with_known_edges(AttentionConfig(), tokenizer, wanted=True)
     assert fitted.edge_kinds == len(tokenizer.edge_kind_names) > 1
     assert with_known_edges(AttentionConfig(), tokenizer, wanted=False).edge_kinds == 0
+    farther = with_known_edges(AttentionConfig(), tokenizer, wanted=True, hops=3)
+    assert farther.edge_kinds == fitted.edge_kinds + 2
 
 
 def test_a_wrong_count_of_edge_kinds_is_refused() -> None:
     with pytest.raises(RecipeError, match=r"got 2.*expected 5.*known_edges"):
         with_known_edges(AttentionConfig(edge_kinds=2), make_tokenizer("smiles"), wanted=False)
+    with pytest.raises(RecipeError, match=r"got 5.*expected 6 .*, 2 steps\).*known_edges"):
+        with_known_edges(AttentionConfig(edge_kinds=5), make_tokenizer("smiles"), wanted=True, hops=2)
 
 
 def test_a_composition_has_no_known_edges() -> None:
     with pytest.raises(RecipeError, match="composition input has no known edges"):
-        with_known_edges(AttentionConfig(), make_tokenizer("composition"), wanted=True)
+        with_known_edges(AttentionConfig(), make_tokenizer("composition"), wanted=True, hops=3)
