@@ -49,6 +49,17 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change("without dropout", "no-dropout", {"network.dropout": 0.0}),
     Change("with known edges", "known-edges", {"network.known_edges": True}, domains=("protein", "smiles")),
+    Change(
+        "with known edges, up to three steps",
+        "hops",
+        {"network.known_edges": True, "network.hops": 3},
+        domains=("protein", "smiles"),
+    ),
+    # As many parameters as with GIN: what an attention has more of, its feed-forward has less.
+    Change(
+        "with plain attention", "plain", {"network.attention.kind": "plain", "network.expansion": 1.3828125}
+    ),
+    Change("with PNA", "pna", {"network.attention.kind": "pna", "network.expansion": 1.2265625}),
     Change("with random spellings", "respelt", {"training.respell": 0.5}, domains=("smiles",)),
     Change("with mixup", "mixup", {"network.mixup": 0.2}),
     Change("with attention pooling", "attention-pooling", {"network.pooling": "attention"}),

@@ -11,6 +11,7 @@ import pytest
 from gia_science.benchmark.ablation import CHANGES, START, Change, ChangedTrials, ablate
 from gia_science.benchmark.ablation_tables import ablation_csv, ablation_markdown, write_tables
 from gia_science.benchmark.protocol import bundled_tasks, protocol_of
+from gia_science.model.heads import PropertyNetwork
 from gia_science.training.architecture import network_config
 from gia_science.training.encode import encode
 from gia_science.training.prepare import prepare
@@ -104,6 +105,19 @@ def test_every_change_can_be_made_to_the_tasks_that_it_is_for() -> None:
             recipe = protocol_of(task, settings={**START, **change.settings}).recipe
             if change.settings and (not change.domains or recipe.data.domain in change.domains):
                 assert recipe != protocol_of(task, settings=START).recipe, (change.name, task)
+
+
+def test_kinds_of_attention_have_as_many_parameters() -> None:
+    def parameters(change: Change) -> int:
+        recipe = protocol_of("expt_gap", settings={**START, **change.settings}).recipe
+        prepared = prepare(recipe)
+        network = PropertyNetwork(network_config(prepared, encode(prepared)))
+        return sum(weight.numel() for weight in network.parameters())
+
+    wanted = parameters(CHANGES[0])
+    for change in CHANGES:
+        if "network.attention.kind" in change.settings:
+            assert parameters(change) == pytest.approx(wanted, rel=0.002)
 
 
 @pytest.mark.parametrize(("setting", "field"), [("features", "features"), ("contexts", "context_buckets")])
