@@ -29,6 +29,7 @@ __all__ = [
     "DescriptorProvider",
     "DescriptorScaling",
     "Dipeptides",
+    "ElementFractions",
     "ElementStats",
     "MorganCounts",
     "ProtParam",
@@ -294,6 +295,24 @@ class ElementStats:
         return _finite(np.concatenate([norms, mean, deviation, low, high, span, mode]))
 
 
+class ElementFractions:
+    """Fraction of each of the elements H to Og in a composition, 0 where it is not in.
+
+    Statistics of properties do not tell elements apart that are alike, or that a composition has little of: carbon
+    in steel.
+    """
+
+    name = "element_fractions"
+    domain = "composition"
+    names = tuple(f"fraction_{symbol}" for symbol in INDEX)
+
+    def compute(self, reading: Reading[Mapping[str, float]]) -> DescriptorArray:
+        """Fractions of a composition; see `DescriptorProvider`."""
+        fractions = np.zeros(len(self.names))
+        fractions[[INDEX[symbol] for symbol in reading.parsed]] = list(reading.parsed.values())
+        return fractions
+
+
 def _weighted_mean(values: DescriptorArray, weights: DescriptorArray) -> DescriptorArray:
     """Mean ``(P,)`` of ``(n, P)`` values over the rows that have one; NaN where none has."""
     known = np.isfinite(values)
@@ -308,7 +327,10 @@ def _finite(values: DescriptorArray | Sequence[float]) -> DescriptorArray:
 
 
 PROVIDERS: Mapping[str, Callable[[], DescriptorProvider[Any]]] = MappingProxyType(
-    {maker.name: maker for maker in (RDKit2D, MorganCounts, ProtParam, Dipeptides, ElementStats)}
+    {
+        maker.name: maker
+        for maker in (RDKit2D, MorganCounts, ProtParam, Dipeptides, ElementStats, ElementFractions)
+    }
 )
 """Makers of the descriptor providers by name."""
 
@@ -316,7 +338,7 @@ DOMAIN_DEFAULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "smiles": ("rdkit2d", "morgan_counts"),
         "protein": ("protparam",),
-        "composition": ("element_stats",),
+        "composition": ("element_stats", "element_fractions"),
     }
 )
 """Providers that a domain uses where nothing else is said."""

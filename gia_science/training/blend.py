@@ -20,6 +20,8 @@ from gia_science.prediction.forward import all_computed, predict_examples
 from gia_science.tokens.stream import IntArray
 from gia_science.training.encode import Encoded
 from gia_science.training.fit import Fitted
+from gia_science.training.left_out import by_others
+from gia_science.training.members import FEW_ROWS
 from gia_science.training.prepare import Prepared
 
 logger = logging.getLogger("gia_science")
@@ -27,7 +29,8 @@ FloatArray = npt.NDArray[np.float64]
 
 TREES = 100
 FOLD_TREES = 30
-"""Trees of the forests that predict rows left out: enough to know how well such a forest does."""
+"""Trees of the forests that predict rows left out, enough to know how well such a forest does. Of few rows it has as
+many as the model's: there its weakness would be taken for that of trees, and time is no matter."""
 MOST_LEAVES = 5000
 """Beyond so many rows leaves hold several of them, so that the stored trees stay of one size."""
 FEWEST_ROWS = 10
@@ -68,8 +71,10 @@ def fit_blend(
 
     The share is the one of `SHARES` at which the blend errs least on the rows that a network was stopped by: that
     network, and a forest fitted on what the network has learnt from, predict them. A linear stack of two (Wolpert,
-    Neural Networks 1992, 5, 241), whose weights sum to one. As a single network stands here for all of them, the
-    networks' share comes out rather too small. The forest of the model is then fitted on all rows not held out.
+    Neural Networks 1992, 5, 241), whose weights sum to one. Of few rows the network predicts them as it was at the
+    epochs that are best for the others, as its own was chosen by these rows. As a single network stands here for all of
+    them, the networks' share comes out rather too small. The forest of the model is then fitted on all rows not held
+    out.
 
     Parameters
     ----------
@@ -164,18 +169,22 @@ class _Table:
         targets = self.encoded.targets
         parts: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         drawn = self.prepared.member_rows if self.prepared.rotated else self.prepared.member_rows[:1]
-        for member, rows in zip(members, drawn, strict=False):
-            asked = rows.validation[self.known[rows.validation]]
+        best = [member.best_epoch for member in members[: len(drawn)]]
+        for number, (member, rows) in enumerate(zip(members, drawn, strict=False)):
+            known = self.known[rows.validation]
+            asked = rows.validation[known]
             if not len(asked):
                 continue
-            examples = [self.encoded.examples[row] for row in asked]
-            alone = PropertyEnsemble.of([member.network])
-            outputs = all_computed(predict_examples(alone, examples, kind=targets.kind))
-            forest = self.fit(rows.train, trees=FOLD_TREES)
+            if member.left_out:
+                outputs = by_others(member.left_out, best, number=number)[known]
+            else:
+                outputs = self._outputs(member.network, asked)
+            few = len(rows.train) <= FEW_ROWS
+            forest = self.fit(rows.train, trees=TREES if few else FOLD_TREES)
             parts.append(
                 (
                     self.y[asked],
-                    targets.decode(np.stack(outputs).astype(np.float64)),
+                    targets.decode(outputs),
                     self._predict(forest, asked),
                 )
             )
@@ -184,6 +193,12 @@ class _Table:
             return none, none, none
         truth, networks, forests = (np.concatenate(one) for one in zip(*parts, strict=True))
         return truth, networks, forests
+
+    def _outputs(self, network: PropertyNetwork, rows: IntArray) -> FloatArray:
+        """What a network says of rows ``(n, C)``, scaled as it has learnt it."""
+        examples = [self.encoded.examples[row] for row in rows]
+        found = predict_examples(PropertyEnsemble.of([network]), examples, kind=self.encoded.targets.kind)
+        return np.stack(all_computed(found))
 
     def _predict(self, forest: Any, rows: IntArray) -> FloatArray:
         targets = self.encoded.targets

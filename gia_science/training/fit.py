@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping, RichProgressBar
 
@@ -36,11 +38,14 @@ class Fitted(Generic[NetworkT]):
         Epoch of those weights, counted from 0.
     history : tuple of (float, float)
         Training and validation loss of every epoch.
+    left_out : tuple of (n, C) float64
+        What the network of every epoch says of the rows that chose the best one; empty where that was not kept.
     """
 
     network: NetworkT
     best_epoch: int
     history: tuple[tuple[float, float], ...]
+    left_out: tuple[npt.NDArray[np.float64], ...] = ()
 
     @property
     def parameters(self) -> int:

@@ -25,6 +25,7 @@ from gia_science.training.datamodule import BatchedData, Examples, RespelledExam
 from gia_science.training.devices import ONE_DEVICE, Devices
 from gia_science.training.encode import Encoded
 from gia_science.training.fit import Fitted, fit_network, optimizer_epochs
+from gia_science.training.left_out import EveryEpoch
 from gia_science.training.optimizer_recipe import OptimizerRecipe
 from gia_science.training.prepare import Prepared
 from gia_science.training.rotation import MemberRows
@@ -34,6 +35,8 @@ WORTH_PROCESSES = 1_000_000
 """Tokens that all members together are trained on, from which on processes of their own save time."""
 IDLE_SECONDS = 10
 """How long such a process stays when there is nothing to do."""
+FEW_ROWS = 1000
+"""Training rows up to which it tells that the rows left out have chosen the epoch of their network."""
 SEEDS_APART = 1000
 """Distance of the seeds of two members, so that runs of neighbouring seeds share none."""
 
@@ -51,6 +54,8 @@ class Member:
     validate : bool
         Whether any target of its validation rows is known.
     seed : int
+    left_out : EveryEpoch or None
+        Watches the validation rows where there are so few that the choice of an epoch by them tells.
     """
 
     build: Callable[[], PropertyNetwork]
@@ -58,10 +63,11 @@ class Member:
     optimizer: OptimizerRecipe
     validate: bool
     seed: int
+    left_out: EveryEpoch | None = None
 
     def fit(self, *, devices: Devices = ONE_DEVICE, progress: bool | None = None) -> Fitted[PropertyNetwork]:
         """Train it; see `fit_network`."""
-        return fit_network(
+        fitted = fit_network(
             self.build,
             data=self.data,
             optimizer=self.optimizer,
@@ -69,7 +75,9 @@ class Member:
             seed=self.seed,
             devices=devices,
             progress=progress,
+            watch=[self.left_out] if self.left_out else [],
         )
+        return replace(fitted, left_out=tuple(self.left_out.outputs)) if self.left_out else fitted
 
     @property
     def tokens(self) -> int:
@@ -182,7 +190,16 @@ def make_member(
         optimizer=recipe.training,
         validate=any(not np.isnan(prepared.rows[index].target).all() for index in rows.validation),
         seed=seed,
+        left_out=_left_out(prepared, encoded, rows),
     )
+
+
+def _left_out(prepared: Prepared, encoded: Encoded, rows: MemberRows) -> EveryEpoch | None:
+    """What keeps the outputs of a member's validation rows, where a share of trees is chosen by few of them."""
+    asked = prepared.recipe.network.blend and prepared.rotated
+    if not asked or not len(rows.validation) or len(rows.train) > FEW_ROWS:
+        return None
+    return EveryEpoch([encoded.examples[row] for row in rows.validation])
 
 
 def member_data(prepared: Prepared, encoded: Encoded, rows: MemberRows, *, seed: int) -> BatchedData:

@@ -20,6 +20,7 @@ from gia_science.tokens.stream import Reading
 UBIQUITIN = "MQIFVKTLTGKTITLEVEPSDTIENVKAKIQDKEGIPPDQQRLIFAGKQLEDGRTLSDYNIQKESTLHLVLRLRGG"
 RDKIT, MORGAN, PROTPARAM = provider("rdkit2d"), provider("morgan_counts"), provider("protparam")
 DIPEPTIDES, ELEMENTS = provider("dipeptides"), provider("element_stats")
+FRACTIONS = provider("element_fractions")
 COMPOSITIONS = CompositionTokenizer()
 
 
@@ -64,6 +65,7 @@ READINGS = [
     (PROTPARAM, chain("MKT")),
     (DIPEPTIDES, chain("MKT")),
     (ELEMENTS, COMPOSITIONS.read("NaCl")),
+    (FRACTIONS, COMPOSITIONS.read("NaCl")),
 ]
 
 
@@ -230,6 +232,14 @@ def test_several_most_abundant_elements_share_the_mode():
 def test_element_statistics_do_not_depend_on_the_order(parts: list[str]):
     expected = ELEMENTS.compute(COMPOSITIONS.read("Fe2O3Ar0.31Og7U1e-3"))
     np.testing.assert_array_equal(ELEMENTS.compute(COMPOSITIONS.read("".join(parts))), expected)
+
+
+def test_element_fractions_are_those_of_the_formula():
+    found = named(FRACTIONS, COMPOSITIONS.read("Fe2O3"))
+    assert found["fraction_Fe"] == pytest.approx(0.4)
+    assert found["fraction_O"] == pytest.approx(0.6)
+    assert sum(found.values()) == pytest.approx(1)
+    assert len(found) == len(INDEX)
 
 
 def test_columns_are_fixed_at_training():

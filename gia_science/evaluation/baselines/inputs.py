@@ -15,7 +15,6 @@ from gia_science.data.rows import Row
 from gia_science.errors import EvaluationError
 from gia_science.tokens.alignment import TOLD_APART_BY, open_places, template_of
 from gia_science.tokens.descriptors import provider
-from gia_science.tokens.elements import INDEX
 from gia_science.tokens.protein import letter_index
 from gia_science.tokens.residues import STANDARD, feature_table
 from gia_science.tokens.stream import IntArray, Reading
@@ -81,18 +80,14 @@ class Inputs:
         (Rogers and Hahn, J. Chem. Inf. Model. 2010, 50, 742) and RDKit's 2D descriptors; of a protein the fractions
         of the 20 residues, length, net charge (K and R less D and E) and the mean Kyte-Doolittle hydropathy
         (J. Mol. Biol. 1982, 157, 105) of the residues that have one; of a composition statistics of the elements'
-        properties (`ElementStats`). NaN where one is not defined.
+        properties (`ElementStats`) and the fraction of each element. NaN where one is not defined.
         """
         return np.concatenate([_DESCRIBE[self.domain](self.readings), self.numbers], axis=1)
 
     @cached_property
     def fractions(self) -> FloatArray:
         """Fraction of each of the elements H to Og ``(n, 118)`` of compositions."""
-        table = np.zeros((len(self), len(INDEX)))
-        for row, reading in enumerate(self.readings):
-            for symbol, fraction in reading.parsed.items():
-                table[row, INDEX[symbol]] = fraction
-        return table
+        return _provided("element_fractions", self.readings)
 
     @cached_property
     def pairs(self) -> FloatArray:
@@ -147,7 +142,9 @@ def _protein(residues: str) -> FloatArray:
 
 
 def _compositions(readings: Sequence[Reading[Any]]) -> FloatArray:
-    return _provided("element_stats", readings)
+    return np.concatenate(
+        [_provided("element_stats", readings), _provided("element_fractions", readings)], axis=1
+    )
 
 
 _DESCRIBE = {"smiles": _molecules, "protein": _proteins, "composition": _compositions}

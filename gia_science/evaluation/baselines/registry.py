@@ -50,7 +50,7 @@ class Baseline:
 _DESCRIPTORS: Mapping[str, str] = {
     "smiles": "on Morgan counts and RDKit 2D descriptors",
     "protein": "on composition, length, charge, hydropathy, and the residues at each place (proteins of one length)",
-    "composition": "on element statistics",
+    "composition": "on element statistics and the fractions of the elements",
 }
 _FOREST: Mapping[str, str] = {
     **_DESCRIPTORS,
