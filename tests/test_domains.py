@@ -26,6 +26,8 @@ SOME = {
     "evaluation.baselines.registry._LINEAR",
     "evaluation.graph_figure._FIGURES",
     "training.network_recipe.REGULARISATION",
+    "training.network_recipe.READS_DESCRIPTORS",
+    "training.optimizer_recipe.LENGTHS",
     "prediction.graph._UNIT_KINDS",
 }
 """Tables that the search has to find, or it finds nothing."""

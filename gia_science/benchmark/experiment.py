@@ -113,7 +113,9 @@ def experiment(name: str, *, seed: int, settings: Mapping[str, Any]) -> Attentio
     if name == LANGUAGE:
         given = {"data.dataset": "amp", "data.input": "sequence", "objective": "causal", **folds}
         return _language(prepare_corpus(PretrainRecipe.build(given)))
-    prepared = prepare(start_recipe(name, changes={**folds, "network.members": 1}))
+    # Of every domain: what networks are told is not what is compared.
+    given = {"network.members": 1, "network.descriptors": True}
+    prepared = prepare(start_recipe(name, changes={**given, **folds}))
     return _property(name, prepared, encode(prepared))
 
 

@@ -42,7 +42,7 @@ class SequenceRegressor(RegressorMixin, SequencePredictor):
     width, layers, members : int, optional
         Width of the network (128), number of its layers (2), and number of networks whose predictions are averaged (2).
     epochs, min_steps : int, optional
-        Most epochs (10), unless `min_steps` (400) asks for more: small tables get more epochs.
+        Most epochs (10; 60 of formulas), unless `min_steps` (400; 1500) asks for more: small tables get more epochs.
     learning_rate : float, optional
         Of AdamW (0.001).
     validation_fraction : float, default 0.1

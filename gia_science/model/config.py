@@ -25,7 +25,11 @@ class BlockConfig(Strict):
     bins: int = Field(
         default=0, ge=0, description="Bins of a piecewise linear encoding of packed descriptors."
     )
-    tokens: int = Field(ge=1, description="Number of tokens; equal to `size` means one token per descriptor.")
+    tokens: int = Field(
+        ge=0,
+        description="Number of tokens; equal to `size` means one token per descriptor, and 0 that networks do not read "
+        "the block: the trees beside them do.",
+    )
 
 
 class BackboneConfig(Strict):

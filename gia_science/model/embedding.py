@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -132,6 +134,12 @@ def descriptor_tokens(block: BlockConfig, *, width: int, dropout: float) -> nn.M
     return PackedDescriptors(block.size, tokens=block.tokens, width=width, dropout=dropout, bins=block.bins)
 
 
+def read_blocks(descriptors: Tensor, blocks: Sequence[BlockConfig]) -> list[Tensor]:
+    """The descriptors ``(B, D)`` of each block that networks read, ``(B, D_block)``."""
+    parts = torch.split(descriptors, [block.size for block in blocks], dim=1)
+    return [part for part, block in zip(parts, blocks, strict=True) if block.tokens]
+
+
 class StreamEmbedding(nn.Module):
     """Tokens of a batch, followed by the tokens of its descriptors.
 
@@ -157,8 +165,9 @@ class StreamEmbedding(nn.Module):
         self.blocks = nn.ModuleList(
             descriptor_tokens(block, width=config.width, dropout=config.descriptor_dropout)
             for block in config.blocks
+            if block.tokens
         )
-        self.sizes = [block.size for block in config.blocks]
+        self.config = config
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Embed a batch.
@@ -185,7 +194,7 @@ class StreamEmbedding(nn.Module):
             x = x * self._kept(batch).unsqueeze(-1)
         parts, masks = [x], [batch.mask]
         for block, numbers in zip(
-            self.blocks, torch.split(batch.descriptors, self.sizes, dim=1), strict=True
+            self.blocks, read_blocks(batch.descriptors, self.config.blocks), strict=True
         ):
             tokens, present = block(numbers)
             parts.append(tokens)

@@ -14,6 +14,7 @@ from gia_science.data.batching import Batch
 from gia_science.data.target_spec import TaskKind
 from gia_science.model.backbone import GIATransformer, Pool
 from gia_science.model.config import NetworkConfig, Pooling
+from gia_science.model.embedding import read_blocks
 from gia_science.model.losses import NumberLoss
 from gia_science.model.mixing import Mixing, draw_mixing
 
@@ -86,7 +87,7 @@ class PropertyNetwork(nn.Module):
 
             assert base is not None
             self.backbone = HuggingFaceBackbone(config.base, model=base)
-            size = sum(block.size for block in config.blocks)
+            size = sum(block.size for block in config.blocks if block.tokens)
             if size:
                 self.numbers = NumberAddition(size, width=config.width, dropout=config.descriptor_dropout)
         self.pool = Pool(config.width, kind=config.pooling)
@@ -168,7 +169,8 @@ class PropertyNetwork(nn.Module):
 
     def _numbers(self, batch: Batch) -> Tensor:
         assert self.numbers is not None
-        out: Tensor = self.numbers(batch.descriptors)
+        read = read_blocks(batch.descriptors, self.config.blocks)
+        out: Tensor = self.numbers(torch.cat(read, dim=1))
         return out
 
 

@@ -14,9 +14,11 @@ from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.pretrained import SavedPretrained, start_from
 from gia_science.tokens.base_tokenizer import BaseTokenizer
+from gia_science.tokens.featurizer import COLUMNS_BLOCK, DescriptorBlock
 from gia_science.training.base import Base
 from gia_science.training.encode import Encoded
 from gia_science.training.fitted_attention import with_delta, with_known_edges
+from gia_science.training.network_recipe import NetworkRecipe
 from gia_science.training.prepare import Prepared
 
 
@@ -26,12 +28,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
     recipe, tokenizer, pretrained = prepared.recipe.network, featurizer.tokenizer, prepared.pretrained
     attention = with_known_edges(recipe.attention, tokenizer, wanted=recipe.known_edges, hops=recipe.hops)
     blocks = tuple(
-        BlockConfig(
-            name=block.name,
-            size=block.size,
-            tokens=block.size if block.size <= recipe.single_tokens else recipe.packed_tokens,
-            bins=recipe.bins if recipe.single_tokens < block.size <= recipe.binned else 0,
-        )
+        BlockConfig(name=block.name, size=block.size, **_as_tokens(recipe, block))
         for block in featurizer.blocks
         if block.size
     )
@@ -40,7 +37,7 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
     shared = recipe.model_dump(
         exclude={
             *("single_tokens", "bins", "binned", "packed_tokens", "max_length", "attention", "known_edges"),
-            *("rotate", "blend", "members", "features", "contexts"),
+            *("rotate", "blend", "members", "features", "contexts", "descriptors"),
         }
     )
     return NetworkConfig(
@@ -56,6 +53,15 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
         **shared,
         **_asked(prepared, targets),
     )
+
+
+def _as_tokens(recipe: NetworkRecipe, block: DescriptorBlock) -> dict[str, int]:
+    """Number of tokens of a block of descriptors, and of bins; the user's columns are always read."""
+    if not recipe.descriptors and block.name != COLUMNS_BLOCK:
+        return {"tokens": 0}
+    if block.size <= recipe.single_tokens:
+        return {"tokens": block.size}
+    return {"tokens": recipe.packed_tokens, "bins": recipe.bins if block.size <= recipe.binned else 0}
 
 
 def _base_config(prepared: Prepared) -> BaseConfig | None:

@@ -66,13 +66,14 @@ def within_time(
     changes: dict[str, int | None] = {"training.time": None}
     if recipe.network.members is None:
         changes["network.members"] = int(np.clip(math.floor(fits) * side_by_side, 1, MOST_MEMBERS))
+    fewer = max(1, math.floor(epochs * fits))
     if fits < 1:
-        changes["training.epochs"] = max(1, math.floor(epochs * fits))
+        changes["training.epochs"] = fewer
         changes["training.min_steps"] = 1
     changed = recipe.updated(changes)
     told = counted(changed.network.members or 1, "network")
     if fits < 1:
-        told += f" of {counted(changed.training.epochs, 'epoch')}"
+        told += f" of {counted(fewer, 'epoch')}"
     logger.info("time: one network takes about %.0f s; in %s fit %s", seconds, recipe.training.time, told)
     return replace(prepared, recipe=changed)
 

@@ -14,6 +14,7 @@ from gia_science.tokens.domain import DOMAINS, make_tokenizer
 from gia_science.tokens.featurizer import DescriptorSource, Example, Featurizer
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
 from gia_science.training.notices import tell_repeats
+from gia_science.training.optimizer_recipe import LANGUAGE_LENGTH, open_length
 from gia_science.training.recipe import PretrainRecipe
 
 DROPOUT = 0.1
@@ -69,8 +70,9 @@ def prepare_corpus(recipe: PretrainRecipe, *, table: LoadedTable | None = None) 
         table.position(recipe.split.column)
     known = recognise(recipe.data, table, input=recipe.data.input)
     filled = {"network.dropout": DROPOUT} if recipe.network.dropout is None else {}
+    length = open_length(recipe.training, LANGUAGE_LENGTH)
     causal = recipe.objective == "causal"
-    recipe = recipe.updated({**known, **filled, "network.attention.causal": causal})
+    recipe = recipe.updated({**known, **filled, **length, "network.attention.causal": causal})
     tokenizer = make_tokenizer(str(recipe.data.domain), options=recipe.tokens)
     if causal and not DOMAINS[tokenizer.domain].ordered:
         raise RecipeError(f"a {tokenizer.domain} has no next element", hint="--objective masked")

@@ -138,7 +138,10 @@ def fit_network(
 
 def optimizer_epochs(optimizer: OptimizerRecipe, data: BatchedData) -> int:
     """Most epochs of a training."""
-    return max(optimizer.epochs, math.ceil(optimizer.min_steps / data.steps_per_epoch))
+    epochs, steps = optimizer.epochs, optimizer.min_steps
+    assert epochs, "set where the domain is known"
+    assert steps, "as above"
+    return max(epochs, math.ceil(steps / data.steps_per_epoch))
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from gia_science.settings import Strict
@@ -10,9 +12,16 @@ from gia_science.settings import Strict
 class OptimizerRecipe(Strict):
     """Training by AdamW with warm-up and cosine, averaged weights and early stopping."""
 
-    epochs: int = Field(default=10, ge=1, description="Most epochs, unless `min_steps` asks for more.")
-    min_steps: int = Field(
-        default=400, ge=1, description="Fewest optimiser steps: small tables get more epochs."
+    epochs: int | None = Field(
+        default=None,
+        ge=1,
+        description="Most epochs, unless `min_steps` asks for more; by domain where not given, 30 in pretraining.",
+    )
+    min_steps: int | None = Field(
+        default=None,
+        ge=1,
+        description="Fewest optimiser steps: small tables get more epochs. By domain where not given, 400 in "
+        "pretraining.",
     )
     patience: float = Field(
         default=0.35,
@@ -38,7 +47,19 @@ class OptimizerRecipe(Strict):
     )
 
 
-class LanguageOptimizerRecipe(OptimizerRecipe):
-    """The same for language models, which take longer to learn by heart."""
+LENGTHS: Mapping[str, Mapping[str, int]] = {
+    "protein": {"epochs": 10, "min_steps": 400},
+    "smiles": {"epochs": 10, "min_steps": 400},
+    "composition": {"epochs": 60, "min_steps": 1500},
+}
+"""How long is trained where a recipe does not say, by domain.
 
-    epochs: int = Field(default=30, ge=1, description="Most epochs, unless `min_steps` asks for more.")
+Formulas have a few tokens: more epochs of them take no longer, and are not learnt by heart.
+"""
+LANGUAGE_LENGTH: Mapping[str, int] = {"epochs": 30, "min_steps": 400}
+"""The same for language models, which take longer to learn by heart."""
+
+
+def open_length(optimizer: OptimizerRecipe, usual: Mapping[str, int]) -> dict[str, int]:
+    """What of the length of a training the recipe leaves open, under dotted keys."""
+    return {f"training.{name}": value for name, value in usual.items() if getattr(optimizer, name) is None}

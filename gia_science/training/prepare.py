@@ -30,8 +30,9 @@ from gia_science.tokens.stream import IntArray
 from gia_science.tokens.tokenizer import DomainTokenizer
 from gia_science.training.base import Base, adopt_base, is_own, longest_input, look_at_base
 from gia_science.training.intake import open_rows, read_usable, recognise, require_rows, split_rows
-from gia_science.training.network_recipe import ALIGNED, REGULARISATION, usual_members
+from gia_science.training.network_recipe import ALIGNED, READS_DESCRIPTORS, REGULARISATION, usual_members
 from gia_science.training.notices import tell_duplicates, tell_missing, tell_resolved
+from gia_science.training.optimizer_recipe import LENGTHS, open_length
 from gia_science.training.recipe import Recipe
 from gia_science.training.rotation import FOLDS, MemberRows, Unjudged, learnt_rows, member_rows
 from gia_science.training.start import adopt
@@ -179,12 +180,16 @@ def with_members(recipe: Recipe, rows: int) -> Recipe:
 
 
 def _with_blend(recipe: Recipe, targets: Targets) -> Recipe:
-    """The recipe with a forest beside the networks, where it says nothing and there can be one."""
-    if recipe.network.blend is not None:
-        return recipe
-    described = bool(recipe.descriptors or recipe.data.columns) and recipe.backbone is None
-    wanted = described and recipe.target.loss != "quantile" and targets.can_blend
-    return recipe.updated({"network.blend": wanted})
+    """The recipe with a forest beside the networks, where it says nothing and there can be one.
+
+    Descriptors that neither networks nor a forest would read are not computed.
+    """
+    wanted = recipe.network.blend
+    if wanted is None:
+        described = bool(recipe.descriptors or recipe.data.columns) and recipe.backbone is None
+        wanted = described and recipe.target.loss != "quantile" and targets.can_blend
+    unread: dict[str, Any] = {} if wanted or recipe.network.descriptors else {"descriptors": []}
+    return recipe.updated({"network.blend": wanted, **unread})
 
 
 def with_start(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None, Base | None]:
@@ -264,12 +269,16 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     _check_descriptors(descriptors, domain)
     places = _aligned(recipe, table, known)
     aligned = places or recipe.tokens.get("sites") or recipe.tokens.get("template")
-    hidden = {
+    hidden: dict[str, Any] = {
         f"network.{name}": value
         for name, value in (ALIGNED if aligned else REGULARISATION[domain]).items()
         if getattr(recipe.network, name) is None
     }
-    return recipe.updated({**hidden, **known, **places, "descriptors": list(descriptors)})
+    if recipe.network.descriptors is None:
+        named = recipe.descriptors is not None
+        hidden["network.descriptors"] = named or READS_DESCRIPTORS[domain]
+    length = open_length(recipe.training, LENGTHS[domain])
+    return recipe.updated({**hidden, **length, **known, **places, "descriptors": list(descriptors)})
 
 
 def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, Any]:

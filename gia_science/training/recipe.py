@@ -16,7 +16,7 @@ from gia_science.evaluation.baselines import check_names
 from gia_science.model.config import Objective
 from gia_science.settings import Strict
 from gia_science.training.network_recipe import BackboneRecipe, NetworkRecipe
-from gia_science.training.optimizer_recipe import LanguageOptimizerRecipe, OptimizerRecipe
+from gia_science.training.optimizer_recipe import OptimizerRecipe
 from gia_science.training.target_recipe import TargetRecipe
 from gia_science.training.written_recipe import WrittenRecipe
 
@@ -111,7 +111,7 @@ class PretrainRecipe(WrittenRecipe):
         description="masked: share of the tokens of a row that are hidden at a time.",
     )
     network: BackboneRecipe = BackboneRecipe()
-    training: LanguageOptimizerRecipe = LanguageOptimizerRecipe()
+    training: OptimizerRecipe = OptimizerRecipe()
     seed: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")

@@ -189,6 +189,19 @@ def test_descriptor_tokens_follow_the_stream_without_a_position() -> None:
     torch.testing.assert_close(x[:, 6:], embedding.blocks[1](given.descriptors[:, 2:])[0])
 
 
+def test_a_block_without_tokens_is_not_read() -> None:
+    """Trees beside the network may read it; nothing of the network depends on it."""
+    blocks = (BlockConfig(name="a", size=5, tokens=0), BlockConfig(name="b", size=2, tokens=2))
+    embedding = StreamEmbedding(config(blocks=blocks)).eval()
+    given = batch(descriptors=7)
+    other = replace(given, descriptors=given.descriptors.clone())
+    other.descriptors[:, :5] = NAN
+    for mine, same in zip(embedding(given), embedding(other), strict=True):
+        assert torch.equal(mine, same)
+    torch.testing.assert_close(embedding(given)[0][:, 4:], embedding.blocks[0](given.descriptors[:, 5:])[0])
+    assert len(embedding.blocks) == 1
+
+
 @pytest.mark.parametrize(
     "changes",
     [
