@@ -9,6 +9,7 @@ from typing import Any
 
 from gia_science.benchmark.accuracy import TaskTrial, measure
 from gia_science.benchmark.protocol import protocol_of
+from gia_science.training.optimizer_recipe import LENGTHS
 
 START: Mapping[str, Any] = {"network.members": 1, "network.blend": False}
 """What every change starts from: one network alone, so that nothing averages away what an ingredient does."""
@@ -40,7 +41,19 @@ CHANGES: tuple[Change, ...] = (
     Change("one network", "start"),
     Change("without features of tokens", "no-features", {"network.features": False}),
     Change("without contexts", "no-contexts", {"network.contexts": False}, domains=("protein", "smiles")),
-    Change("without descriptors", "no-descriptors", {"descriptors": []}),
+    Change("without descriptors", "no-descriptors", {"descriptors": []}, domains=("protein", "smiles")),
+    Change(
+        "with descriptors read by networks",
+        "descriptors",
+        {"network.descriptors": True},
+        domains=("composition",),
+    ),
+    Change(
+        "as short as of molecules",
+        "short",
+        {f"training.{name}": value for name, value in LENGTHS["smiles"].items()},
+        domains=("composition",),
+    ),
     Change("without averaged weights", "no-ema", {"training.ema": 0.0}),
     Change(
         "nothing hidden in training",
