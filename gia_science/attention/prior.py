@@ -55,6 +55,8 @@ def with_hops(kinds: Tensor, *, known: int, hops: int) -> Tensor:
     (B, N, N) uint8
         As `kinds`; where there was no edge, ``known + h - 1`` for two nodes that 2 <= h <= `hops` steps join.
     """
+    if hops == 1:
+        return kinds
     adjacent = (kinds > 0).float()
     named, reached = kinds, adjacent
     new = torch.eye(kinds.shape[-1], device=kinds.device)  # a node is no neighbour of its own

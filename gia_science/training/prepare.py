@@ -269,16 +269,16 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     _check_descriptors(descriptors, domain)
     places = _aligned(recipe, table, known)
     aligned = places or recipe.tokens.get("sites") or recipe.tokens.get("template")
-    hidden: dict[str, Any] = {
+    usual: dict[str, Any] = {
         f"network.{name}": value
         for name, value in (ALIGNED if aligned else REGULARISATION[domain]).items()
         if getattr(recipe.network, name) is None
     }
     if recipe.network.descriptors is None:
         named = recipe.descriptors is not None
-        hidden["network.descriptors"] = named or READS_DESCRIPTORS[domain]
-    length = open_length(recipe.training, LENGTHS[domain])
-    return recipe.updated({**hidden, **length, **known, **places, "descriptors": list(descriptors)})
+        usual["network.descriptors"] = named or READS_DESCRIPTORS[domain]
+    usual |= open_length(recipe.training, LENGTHS[domain])
+    return recipe.updated({**usual, **known, **places, "descriptors": list(descriptors)})
 
 
 def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, Any]:

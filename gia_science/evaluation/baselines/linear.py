@@ -44,9 +44,9 @@ def fit_linear(
     """Fit a ridge, or a logistic regression, for each target; parameters as of `Fit`.
 
     It sees of proteins of one length each residue at each place (one-hot, not scaled); of other proteins
-    `Inputs.descriptors` and the fractions of pairs of residues; of molecules `Inputs.descriptors`; of compositions
-    the fractions of the elements and `Inputs.descriptors`. All but the one-hot columns are standardised and clipped
-    by `DescriptorScaling`; a missing number is the mean, a column that is constant in training is left out.
+    `Inputs.descriptors` and the fractions of pairs of residues; of molecules and compositions
+    `Inputs.descriptors`. All but the one-hot columns are standardised and clipped by `DescriptorScaling`; a
+    missing number is the mean, a column that is constant in training is left out.
 
     The penalty is chosen by five-fold cross-validation of the training rows that keeps equal inputs together: by the
     square error, or the logarithmic loss.
@@ -152,7 +152,6 @@ def _one_hot(inputs: Inputs, length: int | None) -> FloatArray:
 def _others(inputs: Inputs, length: int | None) -> FloatArray:
     if length is not None:
         return inputs.numbers
-    further = {"protein": lambda: inputs.pairs, "composition": lambda: inputs.fractions}
-    if inputs.domain not in further:
-        return inputs.descriptors
-    return np.concatenate([inputs.descriptors, further[inputs.domain]()], axis=1)
+    if inputs.domain == "protein":
+        return np.concatenate([inputs.descriptors, inputs.pairs], axis=1)
+    return inputs.descriptors
