@@ -9,6 +9,7 @@ from typing import Any
 
 from gia_science.benchmark.accuracy import TaskTrial, measure
 from gia_science.benchmark.protocol import protocol_of
+from gia_science.tokens.descriptors import DOMAIN_DEFAULTS
 from gia_science.training.optimizer_recipe import LENGTHS
 
 START: Mapping[str, Any] = {"network.members": 1, "network.blend": False}
@@ -43,9 +44,9 @@ CHANGES: tuple[Change, ...] = (
     Change("without contexts", "no-contexts", {"network.contexts": False}, domains=("protein", "smiles")),
     Change("without descriptors", "no-descriptors", {"descriptors": []}, domains=("protein", "smiles")),
     Change(
-        "with descriptors read by networks",
+        "with all descriptors read by networks",
         "descriptors",
-        {"network.descriptors": True},
+        {"network.descriptors": DOMAIN_DEFAULTS["composition"]},
         domains=("composition",),
     ),
     Change(

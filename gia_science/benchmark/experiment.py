@@ -113,8 +113,7 @@ def experiment(name: str, *, seed: int, settings: Mapping[str, Any]) -> Attentio
     if name == LANGUAGE:
         given = {"data.dataset": "amp", "data.input": "sequence", "objective": "causal", **folds}
         return _language(prepare_corpus(PretrainRecipe.build(given)))
-    # Of every domain: what networks are told is not what is compared.
-    given = {"network.members": 1, "network.descriptors": True}
+    given = {"network.members": 1}
     prepared = prepare(start_recipe(name, changes={**given, **folds}))
     return _property(name, prepared, encode(prepared))
 

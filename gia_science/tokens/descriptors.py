@@ -17,6 +17,7 @@ from rdkit.Chem import rdFingerprintGenerator
 
 from gia_science.catalog import suggestion
 from gia_science.errors import DefinitionError
+from gia_science.tokens.charges import ChargeBalance
 from gia_science.tokens.elements import INDEX, element_table
 from gia_science.tokens.facts import molecule_facts
 from gia_science.tokens.rdkit2d import RDKit2DFunctions
@@ -26,6 +27,7 @@ from gia_science.tokens.stream import Reading
 __all__ = [
     "DOMAIN_DEFAULTS",
     "PROVIDERS",
+    "ChargeBalance",
     "DescriptorProvider",
     "DescriptorScaling",
     "Dipeptides",
@@ -329,7 +331,15 @@ def _finite(values: DescriptorArray | Sequence[float]) -> DescriptorArray:
 PROVIDERS: Mapping[str, Callable[[], DescriptorProvider[Any]]] = MappingProxyType(
     {
         maker.name: maker
-        for maker in (RDKit2D, MorganCounts, ProtParam, Dipeptides, ElementStats, ElementFractions)
+        for maker in (
+            RDKit2D,
+            MorganCounts,
+            ProtParam,
+            Dipeptides,
+            ElementStats,
+            ElementFractions,
+            ChargeBalance,
+        )
     }
 )
 """Makers of the descriptor providers by name."""
@@ -338,7 +348,7 @@ DOMAIN_DEFAULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "smiles": ("rdkit2d", "morgan_counts"),
         "protein": ("protparam",),
-        "composition": ("element_stats", "element_fractions"),
+        "composition": ("element_stats", "element_fractions", "charge_balance"),
     }
 )
 """Providers that a domain uses where nothing else is said."""

@@ -57,10 +57,10 @@ def network_config(prepared: Prepared, encoded: Encoded) -> NetworkConfig:
 
 def _as_tokens(recipe: NetworkRecipe, block: DescriptorBlock) -> dict[str, int]:
     """Number of tokens of a block of descriptors, and of bins; the user's columns are always read."""
-    if not recipe.descriptors and block.name != COLUMNS_BLOCK:
-        return {"tokens": 0}
-    if block.size <= recipe.single_tokens:
+    if block.name == COLUMNS_BLOCK and block.size <= recipe.single_tokens:
         return {"tokens": block.size}
+    if block.name not in (COLUMNS_BLOCK, *(recipe.descriptors or ())):
+        return {"tokens": 0}
     return {"tokens": recipe.packed_tokens, "bins": recipe.bins if block.size <= recipe.binned else 0}
 
 

@@ -11,6 +11,7 @@ from gia_science.attention import AttentionConfig
 from gia_science.data.rows import MAX_LENGTH
 from gia_science.model.config import Pooling
 from gia_science.settings import Strict
+from gia_science.tokens.descriptors import DOMAIN_DEFAULTS
 
 
 class BackboneRecipe(Strict):
@@ -67,10 +68,10 @@ class NetworkRecipe(BackboneRecipe):
         default=True,
         description="Give tokens their contexts: the substructures or k-mers that they stand in.",
     )
-    descriptors: bool | None = Field(
+    descriptors: tuple[str, ...] | None = Field(
         default=None,
-        description="Let the networks read the descriptors of the input; trees beside them always do, and both read "
-        "columns. Where not given: yes where the recipe names descriptors, else by domain.",
+        description="Descriptors of the input that the networks read; trees beside them read all, and both read "
+        "columns. Where not given: all where the recipe names descriptors, else by domain.",
     )
     pooling: Pooling = Field(default="mean", description="How the tokens of a row become one vector.")
     token_dropout: float | None = Field(
@@ -93,10 +94,10 @@ class NetworkRecipe(BackboneRecipe):
         ge=0,
         description="Mix rows in training, by a beta law with both parameters so; 0 for none.",
     )
-    single_tokens: int = Field(
-        default=16, ge=0, description="Largest descriptor block with one token per descriptor."
+    single_tokens: int = Field(default=16, ge=0, description="Most columns that have a token each.")
+    packed_tokens: int = Field(
+        default=4, ge=1, description="Tokens of more columns, and of the descriptors of a provider."
     )
-    packed_tokens: int = Field(default=4, ge=1, description="Tokens of a larger descriptor block.")
     binned: int = Field(default=64, ge=0, description="Largest packed block that is also encoded in bins.")
     bins: int = Field(default=16, ge=0, description="Number of bins of that encoding.")
 
@@ -122,8 +123,12 @@ REGULARISATION: Mapping[str, Mapping[str, float]] = {
 
 Chosen by the validation rows of the shipped tasks. Peptides are learnt by heart within a few epochs without it.
 """
-READS_DESCRIPTORS: Mapping[str, bool] = {"protein": True, "smiles": True, "composition": False}
-"""Whether networks read descriptors where a recipe does not say, by domain.
+READS_DESCRIPTORS: Mapping[str, tuple[str, ...]] = {
+    "protein": DOMAIN_DEFAULTS["protein"],
+    "smiles": DOMAIN_DEFAULTS["smiles"],
+    "composition": ("charge_balance",),
+}
+"""The descriptors that networks read where a recipe does not say, by domain.
 
 What is known of the elements rides on their tokens. The same once more as statistics of the whole formula is learnt by
 heart: without it networks are better on splits of the training rows of band gaps and steels, and not worse on glasses.

@@ -188,8 +188,8 @@ def _with_blend(recipe: Recipe, targets: Targets) -> Recipe:
     if wanted is None:
         described = bool(recipe.descriptors or recipe.data.columns) and recipe.backbone is None
         wanted = described and recipe.target.loss != "quantile" and targets.can_blend
-    unread: dict[str, Any] = {} if wanted or recipe.network.descriptors else {"descriptors": []}
-    return recipe.updated({"network.blend": wanted, **unread})
+    read = recipe.descriptors if wanted else recipe.network.descriptors
+    return recipe.updated({"network.blend": wanted, "descriptors": list(read or ())})
 
 
 def with_start(recipe: Recipe) -> tuple[Recipe, SavedPretrained | None, Base | None]:
@@ -274,11 +274,26 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
         for name, value in (ALIGNED if aligned else REGULARISATION[domain]).items()
         if getattr(recipe.network, name) is None
     }
-    if recipe.network.descriptors is None:
-        named = recipe.descriptors is not None
-        usual["network.descriptors"] = named or READS_DESCRIPTORS[domain]
+    usual["network.descriptors"] = _read_by_networks(recipe, descriptors, domain)
     usual |= open_length(recipe.training, LENGTHS[domain])
     return recipe.updated({**usual, **known, **places, "descriptors": list(descriptors)})
+
+
+def _read_by_networks(recipe: Recipe, descriptors: Sequence[str], domain: str) -> list[str]:
+    """The descriptors that the networks read: those asked for, or all where the recipe names them, else the usual."""
+    asked = recipe.network.descriptors
+    if asked is None:
+        usual = descriptors if recipe.descriptors is not None else READS_DESCRIPTORS[domain]
+        return [name for name in descriptors if name in usual]
+    strange = sorted(set(asked) - set(descriptors))
+    if strange:
+        raise RecipeError(
+            "network.descriptors: networks read only what is among the descriptors",
+            got=", ".join(strange),
+            expected=", ".join(descriptors) or "none",
+            hint="name them in descriptors too",
+        )
+    return list(asked)
 
 
 def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,8 +92,8 @@ def test_few_rows_share_half_and_half(table: Write, recipe: Build) -> None:
     assert "too few rows" in model.targets.blended_with
 
 
-def test_networks_of_compositions_leave_descriptors_to_the_trees(table: Write, recipe: Build) -> None:
-    """But they read the user's own columns, and descriptors that a recipe names."""
+def test_networks_of_compositions_leave_statistics_to_the_trees(table: Write, recipe: Build) -> None:
+    """But they read the balance of charges, the user's own columns, and descriptors that a recipe names."""
     formulas = [f"{metal}{n}O{m}" for metal in ("Fe", "Ti", "Mg") for n in range(1, 6) for m in range(1, 6)]
     path = table(formula=formulas, heat=list(range(75)), y=[float(len(text)) for text in formulas])
 
@@ -102,11 +102,16 @@ def test_networks_of_compositions_leave_descriptors_to_the_trees(table: Write, r
         return {block.name: block.tokens for block in made.saved.network.config.blocks}
 
     unnamed = {"descriptors": None, "network__blend": True, "network__members": 2}
-    assert tokens(**unnamed) == {"element_stats": 0, "element_fractions": 0, "columns": 1}
-    assert tokens(**unnamed, network__descriptors=True)["element_stats"] > 0
+    read = tokens(**unnamed)
+    assert read.pop("charge_balance") > 0
+    assert read == {"element_stats": 0, "element_fractions": 0, "columns": 1}
+    assert tokens(**unnamed, network__descriptors=["element_stats"])["element_stats"] > 0
     assert tokens(**unnamed | {"descriptors": ["element_stats"]})["element_stats"] > 0
-    nobody_reads = {**unnamed, "network__blend": False}
-    assert tokens(**nobody_reads) == {"columns": 1}, "and they are not computed"
+    without_trees = {**unnamed, "network__blend": False}
+    assert tokens(**without_trees).keys() == {"charge_balance", "columns"}, "the others are not computed"
+    assert tokens(**without_trees, network__descriptors=[]) == {"columns": 1}
+    with pytest.raises(RecipeError, match="element_stats"):
+        tokens(**unnamed | {"descriptors": ["charge_balance"]}, network__descriptors=["element_stats"])
 
 
 def test_what_cannot_be_blended_is_refused(chains: Path, recipe: Build) -> None:

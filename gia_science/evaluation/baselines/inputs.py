@@ -80,7 +80,8 @@ class Inputs:
         (Rogers and Hahn, J. Chem. Inf. Model. 2010, 50, 742) and RDKit's 2D descriptors; of a protein the fractions
         of the 20 residues, length, net charge (K and R less D and E) and the mean Kyte-Doolittle hydropathy
         (J. Mol. Biol. 1982, 157, 105) of the residues that have one; of a composition statistics of the elements'
-        properties (`ElementStats`) and the fraction of each element. NaN where one is not defined.
+        properties (`ElementStats`), the fraction of each element and the balance of charges (`ChargeBalance`). NaN
+        where one is not defined.
         """
         return np.concatenate([_DESCRIBE[self.domain](self.readings), self.numbers], axis=1)
 
@@ -142,9 +143,8 @@ def _protein(residues: str) -> FloatArray:
 
 
 def _compositions(readings: Sequence[Reading[Any]]) -> FloatArray:
-    return np.concatenate(
-        [_provided("element_stats", readings), _provided("element_fractions", readings)], axis=1
-    )
+    seen = ("element_stats", "element_fractions", "charge_balance")
+    return np.concatenate([_provided(name, readings) for name in seen], axis=1)
 
 
 _DESCRIBE = {"smiles": _molecules, "protein": _proteins, "composition": _compositions}

@@ -50,7 +50,7 @@ class Baseline:
 _DESCRIPTORS: Mapping[str, str] = {
     "smiles": "on Morgan counts and RDKit 2D descriptors",
     "protein": "on composition, length, charge, hydropathy, and the residues at each place (proteins of one length)",
-    "composition": "on element statistics and the fractions of the elements",
+    "composition": "on element statistics, the fractions of the elements and the balance of charges",
 }
 _FOREST: Mapping[str, str] = {
     **_DESCRIPTORS,
@@ -59,7 +59,7 @@ _FOREST: Mapping[str, str] = {
 _LINEAR: Mapping[str, str] = {
     "smiles": _DESCRIPTORS["smiles"],
     "protein": "on one-hot residues (proteins of one length), or composition and pairs of residues",
-    "composition": "on element fractions and statistics",
+    "composition": _DESCRIPTORS["composition"],
 }
 _SIMILARITY: Mapping[str, str] = {
     "smiles": "by the Tanimoto similarity of Morgan bits",
