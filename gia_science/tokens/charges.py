@@ -6,6 +6,7 @@ a metal. Statistics of element properties do not show that: it depends on the fr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,10 +19,10 @@ from gia_science.tokens.stream import Reading
 
 DoubleArray = npt.NDArray[np.float64]
 
-PRICES = (0.02, 0.1, 0.5)
-"""Charge per atom that one unit of unusualness is worth, where elements may be neutral."""
-ION_PRICES = (0.05, 0.2)
-"""The same where all elements are ions."""
+PRICES = (0.05, 0.2)
+"""Charge per atom that one unit of unusualness is worth."""
+TOP = 1.0
+"""Cost, in charges per atom, from which on nothing balances: alloys do not differ in how far they are from salts."""
 MOST = 2_000
 """Most assignments of oxidation states that are compared: beyond, the least usual are left out, as in alloys of many
 elements, of which none balances."""
@@ -70,7 +71,7 @@ def _states(element: Element, counts: Mapping[float, float]) -> OxidationStates:
 
 @dataclass(frozen=True)
 class Assignments:
-    """Ways to give each element of a composition one oxidation state.
+    """Ways to give each element of a composition one oxidation state, that of an ion where it has any.
 
     Parameters
     ----------
@@ -84,28 +85,25 @@ class Assignments:
     unusual: DoubleArray
 
     def cheapest(self, price: float) -> tuple[float, float, float]:
-        """Least ``|charge| + price * unusual``, and the charge and the unusualness there."""
+        """Least ``|charge| + price * unusual``, and the charge and the unusualness there.
+
+        ``(TOP, TOP or -TOP, 0)`` where that is no less than `TOP`.
+        """
         cost = np.abs(self.charge) + price * self.unusual
         best = int(cost.argmin())
+        if cost[best] >= TOP:
+            return TOP, math.copysign(TOP, self.charge[best]), 0.0
         return float(cost[best]), float(self.charge[best]), float(self.unusual[best])
 
 
-def assignments(fractions: Mapping[str, float], *, ions: bool = False) -> Assignments:
-    """Assignments of a composition.
-
-    Parameters
-    ----------
-    fractions : mapping
-        Fraction of each element; they sum to 1.
-    ions : bool, default False
-        Only those in which every element is charged that can be.
-    """
+def assignments(fractions: Mapping[str, float]) -> Assignments:
+    """Assignments of a composition, from fractions that sum to 1."""
     charge, unusual = np.zeros(1), np.zeros(1)
     for symbol, fraction in fractions.items():
         states = oxidation_states()[symbol]
-        taken = states.charges != 0 if ions and states.charges.any() else np.ones(len(states.charges), bool)
-        charge = np.add.outer(charge, fraction * states.charges[taken]).ravel()
-        unusual = np.add.outer(unusual, fraction * states.unusual[taken]).ravel()
+        ions = states.charges != 0 if states.charges.any() else slice(None)
+        charge = np.add.outer(charge, fraction * states.charges[ions]).ravel()
+        unusual = np.add.outer(unusual, fraction * states.unusual[ions]).ravel()
         if len(charge) > MOST:
             kept = np.sort(np.argpartition(unusual, MOST)[:MOST])
             charge, unusual = charge[kept], unusual[kept]
@@ -113,23 +111,17 @@ def assignments(fractions: Mapping[str, float], *, ions: bool = False) -> Assign
 
 
 class ChargeBalance:
-    """How far the charges of usual ions of a composition are from cancelling.
+    """How far the charges of ions of a composition are from cancelling, and how unusual those ions are.
 
-    At each of `PRICES` and `ION_PRICES`, of the assignment of oxidation states that is cheapest: what it costs, the
-    charge per atom that is left, and how unusual its states are. Besides: the charge of the most usual states.
+    At each of `PRICES`, of the cheapest assignment of oxidation states: what it costs, the charge per atom that is
+    left, and how unusual its states are.
     """
 
     name = "charge_balance"
     domain = "composition"
-    names = (
-        *(f"{what}_{price}" for price in PRICES for what in ("balance", "charge", "unusual")),
-        *(f"{what}_of_ions_{price}" for price in ION_PRICES for what in ("balance", "charge", "unusual")),
-        "charge_of_usual",
-    )
+    names = tuple(f"{what}_{price}" for price in PRICES for what in ("balance", "charge", "unusual"))
 
     def compute(self, reading: Reading[Mapping[str, float]]) -> DoubleArray:
         """Charge balance of a composition; see `DescriptorProvider`."""
-        free, ions = assignments(reading.parsed), assignments(reading.parsed, ions=True)
-        values = [value for price in PRICES for value in free.cheapest(price)]
-        values += [value for price in ION_PRICES for value in ions.cheapest(price)]
-        return np.array([*values, free.charge[free.unusual.argmin()]])
+        found = assignments(reading.parsed)
+        return np.array([value for price in PRICES for value in found.cheapest(price)])
