@@ -9,6 +9,7 @@ from typing import Any
 
 from gia_science.benchmark.accuracy import TaskTrial, measure
 from gia_science.benchmark.protocol import protocol_of
+from gia_science.data.target_spec import has_forest
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS
 from gia_science.training.optimizer_recipe import LENGTHS
 
@@ -42,7 +43,7 @@ CHANGES: tuple[Change, ...] = (
     Change("one network", "start"),
     Change("without features of tokens", "no-features", {"network.features": False}),
     Change("without contexts", "no-contexts", {"network.contexts": False}, domains=("protein", "smiles")),
-    Change("without descriptors", "no-descriptors", {"descriptors": []}, domains=("protein", "smiles")),
+    Change("without descriptors", "no-descriptors", {"descriptors": []}),
     Change(
         "with all descriptors read by networks",
         "descriptors",
@@ -147,10 +148,8 @@ def ablate(
 
 def _applies(change: Change, task: str) -> bool:
     recipe = protocol_of(task).recipe
-    if change.settings.get("network.blend") and recipe.target.kind not in _BLENDED:
+    kind = recipe.target.kind
+    assert kind is not None
+    if change.settings.get("network.blend") and not has_forest(kind, targets=len(recipe.target.names)):
         return False
     return not change.domains or recipe.data.domain in change.domains
-
-
-_BLENDED = ("regression", "binary", "multiclass")
-"""Kinds of task that there are trees for."""

@@ -19,6 +19,11 @@ TaskKind = Literal["regression", "binary", "multilabel", "multiclass", "per_toke
 """What is predicted: numbers, one or several yes/no answers, one class of many, or a class per residue."""
 
 
+def has_forest(kind: TaskKind, *, targets: int) -> bool:
+    """Whether there is a forest for so many targets of a kind: not for classes of residues or several labels."""
+    return kind != "per_token" and not (kind == "multilabel" and targets > 1)
+
+
 class TargetSpec(Strict):
     """What is predicted, in the user's words.
 
@@ -111,8 +116,7 @@ class TargetSpec(Strict):
     @property
     def can_blend(self) -> bool:
         """Whether a forest can predict them too."""
-        several = self.kind == "multilabel" and len(self.names) > 1
-        return not (self.kind == "per_token" or self.quantiles or several)
+        return not self.quantiles and has_forest(self.kind, targets=len(self.names))
 
     @property
     def gates(self) -> tuple[int, ...]:
