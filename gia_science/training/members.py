@@ -32,7 +32,9 @@ from gia_science.training.rotation import MemberRows
 
 logger = logging.getLogger("gia_science")
 WORTH_PROCESSES = 1_000_000
-"""Tokens that all members together are trained on, from which on processes of their own save time."""
+"""Work of all members together, in tokens, from which on processes of their own save time."""
+STEP_TOKENS = 1000
+"""Tokens that take about as long as a step takes for itself: formulas have few tokens, and many steps."""
 IDLE_SECONDS = 10
 """How long such a process stays when there is nothing to do."""
 FEW_ROWS = 1000
@@ -80,9 +82,10 @@ class Member:
         return replace(fitted, left_out=tuple(self.left_out.outputs)) if self.left_out else fitted
 
     @property
-    def tokens(self) -> int:
-        """Most tokens that it is trained on, each as often as it is shown."""
-        return optimizer_epochs(self.optimizer, self.data) * self.data.tokens
+    def work(self) -> int:
+        """Most tokens that it is trained on, each as often as it is shown, and what its steps take for themselves."""
+        of_an_epoch = self.data.tokens + STEP_TOKENS * self.data.steps_per_epoch
+        return optimizer_epochs(self.optimizer, self.data) * of_an_epoch
 
 
 def fit_members(
@@ -125,8 +128,8 @@ def fit_members(
     ]
     if not members[0].validate:
         logger.info("no validation rows to choose an epoch by: the last averaged weights are kept")
-    tokens = sum(member.tokens for member in members)
-    jobs = min(jobs, len(members)) if tokens >= WORTH_PROCESSES and on_one_cpu(devices) else 1
+    work = sum(member.work for member in members)
+    jobs = min(jobs, len(members)) if work >= WORTH_PROCESSES and on_one_cpu(devices) else 1
     if jobs > 1:
         logger.info("training %d networks, %d at a time", len(members), jobs)
     fitted: list[Fitted[PropertyNetwork]] = []

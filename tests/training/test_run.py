@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from gia_science.errors import RecipeError
+from gia_science.model.heads import PropertyNetwork
 from gia_science.model.losses import SMOOTH
-from gia_science.training.members import SEEDS_APART
+from gia_science.training.encode import encode
+from gia_science.training.members import SEEDS_APART, WORTH_PROCESSES, make_member
 from gia_science.training.network_recipe import ALIGNED, REGULARISATION
 from gia_science.training.prepare import prepare
 from gia_science.training.recipe import Recipe
@@ -105,6 +107,19 @@ def test_members_in_other_processes_are_the_same_networks(
     assert [member["best_epoch"] for member in serial.metrics["members"]] == [
         member["best_epoch"] for member in parallel.metrics["members"]
     ]
+
+
+def test_many_steps_are_worth_processes_however_few_their_tokens(table: Write, recipe: Build) -> None:
+    """A step takes some time for itself: 1,500 of formulas are a minute's work, a single epoch is none."""
+    path = table(formula=[f"Fe{n}O{m}" for n in range(1, 9) for m in range(1, 9)], y=[*range(64)])
+
+    def work(**length: int) -> int:
+        prepared = prepare(recipe(path, data__input="formula", network__members=2, **length))
+        rows = prepared.member_rows[0]
+        return 2 * make_member(prepared, encode(prepared), rows, build=PropertyNetwork, number=0).work
+
+    assert work(training__epochs=1, training__min_steps=1) < WORTH_PROCESSES
+    assert work(training__epochs=60, training__min_steps=1500) > WORTH_PROCESSES
 
 
 def test_members_share_training_and_validation_rows_but_no_test_row(lengths: Path, recipe: Build) -> None:
