@@ -39,9 +39,10 @@ table.head()
 # %% [markdown]
 # ## Formulas alone
 #
-# A composition is read as a set: each element is a token that carries its fraction and its properties. Order cannot
-# matter, and neither can the way it is written. To save time, one network is trained instead of the default five, for a
-# third of the usual steps; the trees beside it are as always.
+# A composition is read as a set: each element is a token that carries its fraction and its properties, and beside them
+# stands whether the charges of usual ions cancel. Order cannot matter, and neither can the way it is written. To save
+# time, one network is trained instead of the default five, for a third of the usual steps; the trees beside it are as
+# always.
 
 # %%
 settings = {
