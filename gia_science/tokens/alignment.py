@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,6 +15,21 @@ OPEN: Final = "?"
 """Stands in a template for a place at which sequences differ."""
 TOLD_APART_BY: Final = tuple(FEATURE_NAMES.index(name) for name in ("hydropathy", "volume"))
 """Columns of the features by which trees tell residues at a place apart: two numbers in place of twenty columns."""
+
+
+NEARLY_ALL: Final = 0.9
+"""Share of the texts that have one length, from which on that is no chance."""
+
+
+def usual_length(texts: Sequence[str]) -> int | None:
+    """The length that nearly all texts have; None where there is none."""
+    counts = Counter(map(len, texts)).most_common(1)
+    return counts[0][0] if counts and counts[0][1] >= NEARLY_ALL * len(texts) else None
+
+
+def are_aligned(sequences: Sequence[str]) -> bool:
+    """Whether cleaned sequences have one length, but for a few that are shorter: these end early."""
+    return bool(sequences) and usual_length(sequences) == max(map(len, sequences))
 
 
 def template_of(sequences: Sequence[str]) -> str:
@@ -34,6 +50,25 @@ def template_of(sequences: Sequence[str]) -> str:
     return "".join(
         OPEN if here else residue for here, residue in zip(differ.tolist(), sequences[0], strict=True)
     )
+
+
+def consensus_of(sequences: Sequence[str]) -> str:
+    """The most frequent residue at each place, the first in the alphabet where several are.
+
+    Parameters
+    ----------
+    sequences : sequence of str
+        One or more cleaned sequences of one length.
+
+    Examples
+    --------
+    >>> consensus_of(["MKVA", "MRVA", "MKVG"])
+    'MKVA'
+    """
+    codes = np.stack([_codes(sequence) for sequence in sequences])
+    letters = np.unique(codes)
+    counts = np.stack([(codes == letter).sum(axis=0) for letter in letters])
+    return "".join(map(chr, letters[counts.argmax(axis=0)].tolist()))
 
 
 def open_places(template: str) -> IntArray:

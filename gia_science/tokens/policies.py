@@ -64,6 +64,14 @@ _WORDS: Final[Mapping[str, Mapping[str, tuple[str, Mapping[object, str]]]]] = {
                 "another length is an error of that row",
             },
         ),
+        "reference": (
+            "variants",
+            {
+                "": "not asked for, every residue is read",
+                _ANY: "only the residues that differ from the reference are read; a shorter sequence is told, a longer "
+                "one is an error of that row",
+            },
+        ),
     },
     "composition": {
         "hydrates": (

@@ -69,14 +69,30 @@ class ProteinOptions(BaseModel):
         "Only the residues at ? become tokens, told apart by their places; sequences of another length are refused. "
         "Empty: every residue becomes a token.",
     )
+    reference: str = Field(
+        default="",
+        max_length=MOST_SITES,
+        description="Of variants of one protein: the sequence that they are variants of. Only the residues that differ "
+        "from it become tokens, told apart by their places. A shorter sequence is one that ends early, a longer one is "
+        "refused. Empty: every residue becomes a token.",
+    )
 
     @model_validator(mode="after")
     def _places_said_once(self) -> Self:
-        if self.template and self.sites:
-            raise ValueError("sites and template both say which places there are: give one of them")
+        if sum(map(bool, (self.sites, self.template, self.reference))) > 1:
+            raise ValueError(
+                "sites, template and reference each say which places there are: give one of them"
+            )
         if self.template and (OPEN not in self.template or not {*LETTERS, OPEN}.issuperset(self.template)):
             raise ValueError(f"template: expected residues, and {OPEN} at one place or more")
+        if not {*LETTERS}.issuperset(self.reference):
+            raise ValueError("reference: expected residues")
         return self
+
+    @property
+    def places(self) -> int:
+        """Number of places that are told apart."""
+        return self.sites or self.template.count(OPEN) or len(self.reference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +105,7 @@ class ProteinSequence:
         The L residues: the 20 standard letters and B, Z, J, X.
     units : (U,) int64
         Index of each residue that becomes a token in the text as given, surrounding blanks stripped. Without a template
-        these are all, U = L.
+        or a reference these are all, U = L.
     """
 
     residues: str
@@ -100,8 +116,9 @@ class ProteinTokenizer:
     """Tokenizer of the protein domain: ``<cls>``, one token per residue, ``<eos>``.
 
     The contexts of a residue are the pair it opens, the triple around it, and the five residues around it in
-    a reduced alphabet; what lies beyond an end of the chain counts as a symbol of its own. With the options `sites` and
-    `template` a fourth is the residue at its place.
+    a reduced alphabet; what lies beyond an end of the chain counts as a symbol of its own. With the options `sites`,
+    `template` and `reference` a fourth is the residue at its place; with `reference` a fifth is the place, which speaks
+    for residues that were never seen at it, and of ``<eos>`` says where a chain ends early.
 
     Parameters
     ----------
@@ -135,9 +152,10 @@ class ProteinTokenizer:
     @property
     def context_buckets(self) -> tuple[int, ...]:
         """Sizes of the context tables."""
-        places = self._options.sites or len(self._open)
+        places = self._options.places
         sites = (places * len(LETTERS) + 1,) if places else ()
-        return (_LETTER_BASE**2 + 1, _HASHED_BUCKETS, _HASHED_BUCKETS, *sites)
+        alone = (places + 1,) if self._options.reference else ()
+        return (_LETTER_BASE**2 + 1, _HASHED_BUCKETS, _HASHED_BUCKETS, *sites, *alone)
 
     def read(self, text: str) -> Reading[ProteinSequence]:
         """Clean one sequence.
@@ -155,8 +173,8 @@ class ProteinTokenizer:
         Raises
         ------
         UnreadableInputError
-            When the sequence is empty, holds a letter that the options do not allow, or has not the length of the
-            template.
+            When the sequence is empty, holds a letter that the options do not allow, has not the length of the
+            template, or is longer than the reference.
         """
         given = text.strip()
         if not given:
@@ -174,14 +192,15 @@ class ProteinTokenizer:
             notes.append("first M left out")
         if self._options.template:
             notes += _unseen(self._options.template, residues, units)
-            units = units[self._open]
+        if self._options.reference:
+            notes += _ends_early(self._options.reference, residues)
+        units = units[self._shown(residues)]
         return Reading(residues, ProteinSequence(residues, units), len(units), tuple(notes))
 
     def encode(self, reading: Reading[ProteinSequence]) -> TokenStream:
         """Tokens of a sequence of which U residues become tokens; N = U + 2."""
         residues, vocabulary = reading.parsed.residues, self._vocabulary
-        shown = self._open if self._options.template else np.arange(len(residues))
-        letters = letter_index(residues)
+        shown, letters = self._shown(residues), letter_index(residues)
         n = len(shown) + 2
         ids = np.empty(n, dtype=np.int64)
         ids[0], ids[1:-1], ids[-1] = vocabulary.cls_id, vocabulary.encode(residues)[shown], vocabulary.eos_id
@@ -189,8 +208,9 @@ class ProteinTokenizer:
         features[1:-1] = feature_table()[letters[shown]]
         contexts = np.zeros((n, len(self.context_buckets)), dtype=np.int64)
         contexts[1:-1, :3] = _contexts(letters)[shown]
-        if contexts.shape[1] > 3:
-            contexts[1:-1, 3] = self._sited(letters[shown])
+        contexts[1:-1, 3:] = self._sited(shown, letters[shown])
+        if len(residues) < len(self._options.reference):
+            contexts[-1, -1] = 1 + len(residues)
         units = np.full(n, -1, dtype=np.int64)
         units[1:-1] = reading.parsed.units
         (bonded,) = np.nonzero(np.diff(shown) == 1)
@@ -205,11 +225,21 @@ class ProteinTokenizer:
             units=units,
         )
 
-    def _sited(self, letters: IntArray) -> IntArray:
-        """Context of each residue at its place; 0 beyond the places that are told apart."""
-        place = np.arange(len(letters))
-        told_apart = place < (self._options.sites or len(self._open))
-        return np.where(told_apart, 1 + place * len(LETTERS) + letters, 0)
+    def _shown(self, residues: str) -> IntArray:
+        """Index (U,) of each residue that becomes a token."""
+        if self._options.template:
+            return self._open
+        if self._options.reference:
+            return departures(self._options.reference[: len(residues)], residues)
+        return np.arange(len(residues))
+
+    def _sited(self, shown: IntArray, letters: IntArray) -> IntArray:
+        """Contexts (U, 0 to 2) of U residues by their places; 0 beyond the places that are told apart."""
+        options = self._options
+        place = np.arange(len(shown)) if options.template else shown
+        sited = np.where(place < options.places, 1 + place * len(LETTERS) + letters, 0)
+        of_places = [sited] * bool(options.places) + [1 + place] * bool(options.reference)
+        return np.stack(of_places, axis=1) if of_places else np.zeros((len(shown), 0), dtype=np.int64)
 
     def respell(self, reading: Reading[ProteinSequence], rng: np.random.Generator) -> TokenStream:
         """The same as `encode`, and `rng` is not used: a sequence has one spelling."""
@@ -285,13 +315,22 @@ def _reading_notes(residues: str, kept: list[int]) -> list[str]:
 def _unseen(template: str, residues: str, units: IntArray) -> list[str]:
     """What of an aligned sequence is not seen; raises `UnreadableInputError` when it is not aligned."""
     if len(residues) != len(template):
-        raise UnreadableInputError(
-            "not aligned with the sequences of the training table",
-            got=f"{len(residues)} residues",
-            expected=f"{len(template)}",
-        )
+        raise _not_aligned(residues, expected=f"{len(template)}")
     other = units[departures(template, residues)].tolist()
     return [f"not seen, as no sequence of the training table differs there: {_at(other)}"] if other else []
+
+
+def _ends_early(reference: str, residues: str) -> list[str]:
+    """Whether a variant is shorter than its reference; raises `UnreadableInputError` when it is longer."""
+    if len(residues) > len(reference):
+        raise _not_aligned(residues, expected=f"at most {len(reference)}")
+    short = len(residues) < len(reference)
+    return [f"read as ending after {len(residues)} of {len(reference)} residues"] if short else []
+
+
+def _not_aligned(residues: str, *, expected: str) -> UnreadableInputError:
+    what = "not aligned with the sequences of the training table"
+    return UnreadableInputError(what, got=f"{len(residues)} residues", expected=expected)
 
 
 def _at(indices: list[int]) -> str:

@@ -13,6 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from gia_science.data.targets import Targets, every_class
 from gia_science.errors import RecipeError
+from gia_science.model.config import Loss
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.model.forest import Forest
 from gia_science.model.heads import PropertyNetwork
@@ -69,12 +70,12 @@ def fit_blend(
 ) -> Blend | None:
     """Fit extremely randomised trees (Geurts et al., Mach. Learn. 2006, 63, 3) and choose their share.
 
-    The share is the one of `SHARES` at which the blend errs least on the rows that a network was stopped by: that
-    network, and a forest fitted on what the network has learnt from, predict them. A linear stack of two (Wolpert,
-    Neural Networks 1992, 5, 241), whose weights sum to one. Of few rows the network predicts them as it was at the
-    epochs that are best for the others, as its own was chosen by these rows. As a single network stands here for all of
-    them, the networks' share comes out rather too small. The forest of the model is then fitted on all rows not held
-    out.
+    The share is the one of `SHARES` at which the blend errs least, by what the recipe's loss asks for, on the rows that
+    a network was stopped by: that network, and a forest fitted on what the network has learnt from, predict them. A
+    linear stack of two (Wolpert, Neural Networks 1992, 5, 241), whose weights sum to one. Of few rows the network
+    predicts them as it was at the epochs that are best for the others, as its own was chosen by these rows. As a single
+    network stands here for all of them, the networks' share comes out rather too small. The forest of the model is then
+    fitted on all rows not held out.
 
     Parameters
     ----------
@@ -100,7 +101,11 @@ def fit_blend(
     if len(truth) < FEWEST_ROWS:
         share, rows = 0.5, 0
     else:
-        errors = [_error(share * by_forests + (1 - share) * by_networks, truth, targets) for share in SHARES]
+        loss = prepared.recipe.target.loss
+        errors = [
+            _error(share * by_forests + (1 - share) * by_networks, truth, targets, loss=loss)
+            for share in SHARES
+        ]
         share, rows = float(SHARES[int(np.argmin(errors))]), len(truth)
     if not share:
         return None
@@ -210,12 +215,13 @@ class _Table:
         return probabilities[:, 1:] if targets.kind == "binary" else probabilities
 
 
-def _error(prediction: FloatArray, truth: FloatArray, targets: Targets) -> float:
-    """Mean absolute plus root mean squared error, in standard deviations; or the log loss."""
+def _error(prediction: FloatArray, truth: FloatArray, targets: Targets, *, loss: Loss) -> float:
+    """What is asked of numbers, in standard deviations: absolute, squared, or both together; else the log loss."""
     if targets.kind == "regression":
         scale = np.where(truth.std(axis=0) > 0, truth.std(axis=0), 1.0)
         error = (prediction - truth) / scale
-        return float(np.abs(error).mean() + np.sqrt((error**2).mean()))
+        absolute, squared = float(np.abs(error).mean()), float(np.sqrt((error**2).mean()))
+        return {"absolute": absolute, "squared": squared}.get(loss, absolute + squared)
     clipped = np.clip(prediction, 1e-3, 1 - 1e-3)
     if targets.kind == "multiclass":
         return float(-np.log(np.take_along_axis(clipped, truth.astype(np.int64), axis=1)).mean())

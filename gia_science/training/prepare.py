@@ -21,7 +21,14 @@ from gia_science.data.splits.methods import SplitInput
 from gia_science.data.targets import Targets
 from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where, counted
 from gia_science.model.pretrained import SavedPretrained, load_pretrained
-from gia_science.tokens.alignment import OPEN, template_of
+from gia_science.tokens.alignment import (
+    OPEN,
+    are_aligned,
+    consensus_of,
+    departures,
+    template_of,
+    usual_length,
+)
 from gia_science.tokens.base_tokenizer import BaseTokenizer
 from gia_science.tokens.descriptors import DOMAIN_DEFAULTS, PROVIDERS, provider
 from gia_science.tokens.domain import make_tokenizer, require_domain
@@ -38,10 +45,15 @@ from gia_science.training.rotation import FOLDS, MemberRows, Unjudged, learnt_ro
 from gia_science.training.start import adopt
 
 logger = logging.getLogger("gia_science")
+SAYS_PLACES = ("sites", "template", "reference")
+"""Options of the tokens of proteins, of which each says which places there are."""
 FEWEST_ALIGNED = 50
 """Sequences of one length, below which that may be chance."""
 FEW_PLACES = 0.5
 """Share of the places at which aligned sequences differ, up to which only these are read."""
+FEW_DEPARTURES = 0.25
+"""Share of these places at which a sequence departs from the most frequent residues, on average, up to which sequences
+are variants: only their departures are read."""
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -268,7 +280,7 @@ def _resolve(recipe: Recipe, table: LoadedTable) -> Recipe:
     descriptors = recipe.descriptors if recipe.descriptors is not None else DOMAIN_DEFAULTS[domain]
     _check_descriptors(descriptors, domain)
     places = _aligned(recipe, table, known)
-    aligned = places or recipe.tokens.get("sites") or recipe.tokens.get("template")
+    aligned = places or any(recipe.tokens.get(name) for name in SAYS_PLACES)
     usual: dict[str, Any] = {
         f"network.{name}": value
         for name, value in (ALIGNED if aligned else REGULARISATION[domain]).items()
@@ -298,39 +310,45 @@ def _read_by_networks(recipe: Recipe, descriptors: Sequence[str], domain: str) -
 
 def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> dict[str, Any]:
     """Sequences of one length are variants, or an alignment: their places are told apart where nothing is said."""
-    said = {"sites", "template"} & set(recipe.tokens)
+    said = {*SAYS_PLACES} & set(recipe.tokens)
     if known["data.domain"] != "protein" or said or recipe.backbone is not None:
         return {}
     place = table.position(known["data.input"])
     cells = [record.cells[place] for record in table.records if record.problem is None]
-    residues = _of_one_length(cells, make_tokenizer("protein", options=recipe.tokens))
+    residues = _aligned_residues(cells, make_tokenizer("protein", options=recipe.tokens))
     if len(residues) < FEWEST_ALIGNED:
         return {}
-    template = template_of(residues)
-    length, differing = len(template), template.count(OPEN)
+    length = max(map(len, residues))
+    whole = [sequence for sequence in residues if len(sequence) == length]
+    template, reference = template_of(whole), consensus_of(whole)
+    differing, early = template.count(OPEN), len(residues) - len(whole)
     if not 1 < length <= MOST_SITES or not differing:
+        return {}
+    of_each = float(np.mean([len(departures(reference, sequence)) for sequence in whole]))
+    told = f"{'nearly ' if early else ''}all sequences have {length} residues"
+    if recipe.target.kind != "per_token" and of_each <= differing * FEW_DEPARTURES:
+        told += f", of which {of_each:.1f} differ from the most frequent, on average"
+        logger.info("%s: only these are read, as variants (tokens.reference)", told)
+        return {"tokens.reference": reference}
+    if early:
         return {}
     few = differing <= min(length * FEW_PLACES, recipe.network.max_length)
     if few and recipe.target.kind != "per_token":
-        logger.info(
-            "all sequences have %d residues and differ at %d places: only these are read (tokens.template)",
-            length,
-            differing,
-        )
+        logger.info("%s and differ at %d places: only these are read (tokens.template)", told, differing)
         return {"tokens.template": template}
-    logger.info("all sequences have %d residues: their places are told apart (tokens.sites)", length)
+    logger.info("%s: their places are told apart (tokens.sites)", told)
     return {"tokens.sites": length}
 
 
-def _of_one_length(cells: Sequence[str], tokenizer: DomainTokenizer[Any]) -> list[str]:
-    """Cleaned residues of what can be read; none, and no more is read, once two have different lengths."""
+def _aligned_residues(cells: Sequence[str], tokenizer: DomainTokenizer[Any]) -> list[str]:
+    """Cleaned residues of what can be read, where they are aligned; else none, and little is read."""
+    if usual_length([cell.strip() for cell in cells]) is None:
+        return []
     found: list[str] = []
     for cell in cells:
         with suppress(UnreadableInputError):
             found.append(tokenizer.read(cell).parsed.residues)
-        if found and len(found[-1]) != len(found[0]):
-            return []
-    return found
+    return found if are_aligned(found) else []
 
 
 def _check_descriptors(names: Sequence[str], domain: str) -> None:

@@ -46,6 +46,7 @@ def test_satisfies_the_contract_of_a_domain() -> None:
         "strip_leading_met": False,
         "sites": 0,
         "template": "",
+        "reference": "",
     }
     assert ProteinOptions(**tokenizer.options) == ProteinOptions()  # type: ignore[arg-type] # plain JSON types
 
@@ -91,9 +92,41 @@ def test_what_differs_where_no_training_sequence_does_is_told() -> None:
         tokenizer.read("MKRVAG")
 
 
+def test_of_variants_only_what_differs_from_the_reference_becomes_tokens() -> None:
+    """Each with all that it has in the whole sequence, and with its place, which other residues there share."""
+    tokenizer = ProteinTokenizer(ProteinOptions(reference="MKVVAAA"))
+    whole, seen = encode("MKRVAGH"), encode("MKRVAGH", tokenizer)
+    shown = [0, 3, 6, 7, 8]
+    for name in ("ids", "features", "positions", "units", "values"):
+        np.testing.assert_array_equal(getattr(seen, name), getattr(whole, name)[shown], err_msg=name)
+    np.testing.assert_array_equal(seen.contexts[:, :3], whole.contexts[shown])
+    assert not seen.contexts[[0, -1], 3:].any(), "special tokens have no place"
+    assert seen.edges.tolist() == [[2, 3]], "only the last two are neighbours"
+    other = encode("MKWVAAA", tokenizer)
+    assert other.contexts[1, 4] == seen.contexts[1, 4], "the same place"
+    assert other.contexts[1, 3] != seen.contexts[1, 3], "another residue at it"
+    reading = tokenizer.read("MKVVAAA")
+    assert (reading.length, len(tokenizer.encode(reading))) == (0, 2), "nothing differs"
+
+
+def test_a_variant_that_ends_early_is_told_and_says_where() -> None:
+    tokenizer = ProteinTokenizer(ProteinOptions(reference="MKVVAAA"))
+    reading = tokenizer.read("MRVV*")
+    assert reading.notes[-1] == "read as ending after 4 of 7 residues"
+    stream, later = tokenizer.encode(reading), encode("MRVVA", tokenizer)
+    assert reading.length == 1
+    assert stream.contexts[-1, -1] not in (0, later.contexts[-1, -1])
+    with pytest.raises(
+        UnreadableInputError, match=r"not aligned with .*: got 8 residues, expected at most 7"
+    ):
+        tokenizer.read("MKVVAAAA")
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
+        ({"reference": "M?V"}, "reference: expected residues"),
+        ({"reference": "MKV", "template": "M?V"}, "give one of them"),
         ({"template": "MKV"}, "at one place or more"),
         ({"template": "M?*"}, "expected residues"),
         ({"template": "M?", "sites": 2}, "give one of them"),
@@ -111,6 +144,19 @@ def test_contexts_with_sites_stay_inside_their_tables(text: str, sites: int) -> 
     assert contexts.shape[1] == len(tokenizer.context_buckets) == 4
     assert (contexts < np.array(tokenizer.context_buckets)).all()
     assert (contexts >= 0).all()
+
+
+@given(
+    st.text(alphabet="ACDEFX", min_size=1, max_size=12), st.text(alphabet="ACDEF", min_size=12, max_size=20)
+)
+def test_contexts_of_variants_stay_inside_their_tables(text: str, reference: str) -> None:
+    tokenizer = ProteinTokenizer(ProteinOptions(reference=reference))
+    stream = encode(text, tokenizer)
+    assert stream.contexts.shape == (len(stream), len(tokenizer.context_buckets))
+    assert (stream.contexts < np.array(tokenizer.context_buckets)).all()
+    assert (stream.contexts >= 0).all()
+    differ = sum(given != wild for given, wild in zip(text, reference, strict=False))
+    assert len(stream) == differ + 2
 
 
 @pytest.mark.parametrize(

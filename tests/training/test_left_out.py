@@ -70,3 +70,24 @@ def test_rows_cannot_flatter_the_network_that_they_have_stopped(table: Write, re
     found = fit_blend(prepared, encoded, flattered)
     assert found is not None
     assert found.share == 1
+
+
+def test_the_share_of_trees_is_chosen_by_the_error_that_is_asked_for(table: Write, recipe: Build) -> None:
+    """Networks that are right but for one row, far off: better by absolute errors, and worse by squared ones."""
+    noise = np.random.default_rng(0).normal(size=len(CARBONS))
+    path = table(smiles=CARBONS, y=noise.tolist())
+
+    def share(loss: str) -> float:
+        prepared = prepare(recipe(path, target__loss=loss, **{**DESCRIBED, "training__epochs": 1}))
+        encoded = encode(prepared)
+        members = []
+        for member, rows in zip(fit_members(prepared, encoded), prepared.member_rows, strict=True):
+            said = np.stack([encoded.targets.encode(prepared.rows[row].target) for row in rows.validation])
+            if not members:
+                said[0] += 15.0
+            members.append(Fitted(member.network, 0, member.history, left_out=(said.astype(np.float64),)))
+        found = fit_blend(prepared, encoded, members)
+        return 0.0 if found is None else found.share
+
+    assert share("absolute") < 0.1
+    assert share("squared") > 0.5

@@ -218,9 +218,27 @@ def test_sequences_of_one_length_have_their_places_told_apart(table: Write, reci
     assert aligned.tokens == {"sites": 8}
     assert aligned.network.token_dropout == ALIGNED["token_dropout"]
     ragged = prepare(recipe(table(sequence=[*variants[:-1], "MKTA"], y=y))).recipe
-    assert not {"sites", "template"} & set(ragged.tokens)
+    assert not {"sites", "template", "reference"} & set(ragged.tokens)
     assert ragged.network.token_dropout == REGULARISATION["protein"]["token_dropout"]
     assert prepare(recipe(table(sequence=variants, y=y), tokens__sites=0)).recipe.tokens == {"sites": 0}
+
+
+def test_of_variants_with_few_mutations_each_only_these_are_read(table: Write, recipe: Build) -> None:
+    """Also where some end early, as with a stop codon; the wild type itself has nothing to be read."""
+    wild = "MKTAYLLACDEFGHIK"
+    variants = [wild[:place] + residue + wild[place + 1 :] for place in range(1, 16) for residue in "WYVR"]
+    sequences = [*variants, wild, wild[:9], variants[0][:12] + "*"]
+    y = [float(index % 7) for index in range(len(sequences))]
+    prepared = prepare(recipe(table(sequence=sequences, y=y)))
+    assert prepared.recipe.tokens == {"reference": wild}
+    assert prepared.recipe.network.token_dropout == ALIGNED["token_dropout"]
+    assert sorted({row.reading.length for row in prepared.rows}) == [0, 1]
+    without = prepare(recipe(table(sequence=sequences, y=y), tokens__sites=0)).recipe
+    assert without.tokens == {"sites": 0}
+    model = run(recipe(table(sequence=sequences, y=y), training__epochs=1, training__min_steps=1)).model
+    found = model.predict([wild, "M" * 16, wild[:5]])
+    assert np.isfinite(found["y_pred"]).all()
+    assert "only the residues that differ from the reference are read" in model.saved.card
 
 
 def test_of_variants_that_differ_at_few_places_only_these_are_read(table: Write, recipe: Build) -> None:

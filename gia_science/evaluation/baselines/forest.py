@@ -46,7 +46,7 @@ def fit_forest(
 ) -> EstimatorPerTarget:
     """Fit a random forest of 500 trees on `Inputs.descriptors` for each target; parameters as of `Fit`.
 
-    Of proteins of one length it also sees the hydropathy and the volume of the residue at each place that differs.
+    Of aligned proteins it also sees the hydropathy and the volume of the residue at each place that differs.
 
     A regression tries a third of the features at a split, a classification their square root; everything else is
     scikit-learn's default. A missing descriptor has the training median. Of molecules a second forest sees only which

@@ -13,7 +13,7 @@ from Bio.SeqUtils.ProtParamData import kd as KYTE_DOOLITTLE
 
 from gia_science.data.rows import Row
 from gia_science.errors import EvaluationError
-from gia_science.tokens.alignment import TOLD_APART_BY, open_places, template_of
+from gia_science.tokens.alignment import TOLD_APART_BY, are_aligned, open_places, template_of
 from gia_science.tokens.descriptors import provider
 from gia_science.tokens.protein import letter_index
 from gia_science.tokens.residues import STANDARD, feature_table
@@ -101,10 +101,18 @@ class Inputs:
         return [reading.parsed.residues for reading in self.readings]
 
     @property
+    def aligned_length(self) -> int | None:
+        """Number of residues of aligned proteins (`are_aligned`); None of others, and of other inputs."""
+        aligned = self.domain == "protein" and are_aligned(self.sequences)
+        return max(map(len, self.sequences)) if aligned else None
+
+    @property
     def differing_places(self) -> IntArray:
-        """Places (K,) at which proteins of one length differ; none where they are of several, or other inputs."""
-        aligned = self.domain == "protein" and len({*map(len, self.sequences)}) == 1
-        return open_places(template_of(self.sequences)) if aligned else np.zeros(0, dtype=np.int64)
+        """Places (K,) at which aligned proteins differ; none where they are not aligned."""
+        length = self.aligned_length
+        if length is None:
+            return np.zeros(0, dtype=np.int64)
+        return open_places(template_of([residues.ljust(length, "X") for residues in self.sequences]))
 
     def residues_at(self, places: IntArray) -> FloatArray:
         """Hydropathy and volume of the residue at each of K places ``(n, 2 K)``; beyond the end, of any residue."""

@@ -43,7 +43,7 @@ def fit_linear(
 ) -> EstimatorPerTarget:
     """Fit a ridge, or a logistic regression, for each target; parameters as of `Fit`.
 
-    It sees of proteins of one length each residue at each place (one-hot, not scaled); of other proteins
+    It sees of aligned proteins each residue at each place (one-hot, not scaled); of other proteins
     `Inputs.descriptors` and the fractions of pairs of residues; of molecules and compositions
     `Inputs.descriptors`. All but the one-hot columns are standardised and clipped by `DescriptorScaling`; a
     missing number is the mean, a column that is constant in training is left out.
@@ -110,7 +110,7 @@ class _LinearTable:
     Parameters
     ----------
     length : int or None
-        Number of residues of all training proteins, where they share one: they are one-hot then.
+        Number of residues of aligned training proteins: they are one-hot then.
     columns : (D,) int64
         One-hot columns that vary among the training proteins.
     scaling : DescriptorScaling
@@ -123,8 +123,7 @@ class _LinearTable:
 
     @classmethod
     def fit(cls, inputs: Inputs) -> _LinearTable:
-        lengths = set(map(len, inputs.sequences)) if inputs.domain == "protein" else set()
-        length = lengths.pop() if len(lengths) == 1 else None
+        length = inputs.aligned_length
         hot = _one_hot(inputs, length)
         varies = np.flatnonzero(np.ptp(hot, axis=0)) if len(hot) else np.arange(hot.shape[1])
         others = _others(inputs, length)

@@ -49,7 +49,7 @@ class Baseline:
 
 _DESCRIPTORS: Mapping[str, str] = {
     "smiles": "on Morgan counts and RDKit 2D descriptors",
-    "protein": "on composition, length, charge, hydropathy, and the residues at each place (proteins of one length)",
+    "protein": "on composition, length, charge, hydropathy, and the residues at each place (aligned proteins)",
     "composition": "on element statistics, the fractions of the elements and the balance of charges",
 }
 _FOREST: Mapping[str, str] = {
@@ -58,7 +58,7 @@ _FOREST: Mapping[str, str] = {
 }
 _LINEAR: Mapping[str, str] = {
     "smiles": _DESCRIPTORS["smiles"],
-    "protein": "on one-hot residues (proteins of one length), or composition and pairs of residues",
+    "protein": "on one-hot residues (aligned proteins), or composition and pairs of residues",
     "composition": _DESCRIPTORS["composition"],
 }
 _SIMILARITY: Mapping[str, str] = {
