@@ -13,6 +13,7 @@ from gia_science.evaluation.baselines.forest import (
     fit_forest,
 )
 from gia_science.evaluation.baselines.inputs import Inputs
+from gia_science.evaluation.baselines.linear import fit_linear
 from gia_science.tokens.domain import make_tokenizer
 
 
@@ -99,3 +100,16 @@ def test_forests_see_which_residue_stands_where_in_proteins_of_one_length(make) 
         predicted = fitted.predict(make("protein", texts[90:]))[:, 0]
         assert np.corrcoef(predicted, y[90:])[0, 1] > 0.95
         assert np.isfinite(fitted.predict(make("protein", ["MK", "MKAVLWGG"]))).all()
+
+
+def test_a_few_that_end_early_do_not_hide_the_places_from_baselines(make) -> None:
+    """Variants with a stop codon stand among others: the places still tell these apart."""
+    rng = np.random.default_rng(0)
+    texts = ["MK" + "".join(rng.permutation(list("AVLW"))) for _ in range(120)]
+    texts[::20] = [text[:3] for text in texts[::20]]
+    y = np.array([float(text.find("W")) for text in texts])
+    whole = [row for row in range(90, 120) if row % 20]
+    for fit in (fit_forest, fit_linear):
+        fitted = fit("regression", make("protein", texts[:90]), y[:90])
+        predicted = fitted.predict(make("protein", texts))[whole, 0]
+        assert np.corrcoef(predicted, y[whole])[0, 1] > 0.95
