@@ -26,6 +26,7 @@ SOME = {
     "evaluation.baselines.registry._LINEAR",
     "evaluation.graph_figure._FIGURES",
     "training.network_recipe.REGULARISATION",
+    "training.blend.TRIED_OF_CLASSES",
     "training.network_recipe.READS_DESCRIPTORS",
     "training.optimizer_recipe.LENGTHS",
     "prediction.graph._UNIT_KINDS",
