@@ -34,10 +34,10 @@ FOLD_TREES = 30
 many as the model's: there its weakness would be taken for that of trees, and time is no matter."""
 TRIED_OF_NUMBERS = 1.0
 """Share of the descriptors that a split of a regression tries."""
-TRIED_OF_CLASSES: Mapping[str, float | str] = {"protein": 0.5, "smiles": "sqrt", "composition": 0.5}
-"""The same of classes, by domain, or the square root of their number: most descriptors of a molecule count environments
-that few molecules have. On rows left out of glasses, metals and peptides a half is better than the root, on those of
-BACE and BBBP the root is."""
+TRIED_OF_CLASSES: Mapping[str, float | str] = {"protein": "sqrt", "smiles": "sqrt", "composition": 0.5}
+"""The same of classes, by domain, or the square root of their number. On rows left out of glasses and metals a half is
+better than the root; on those of BACE and BBBP, where most descriptors count environments that few molecules have, the
+root is; on those of peptides neither."""
 MOST_LEAVES = 5000
 """Beyond so many rows leaves hold several of them, so that the stored trees stay of one size."""
 FEWEST_ROWS = 10
