@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from rdkit.Chem import rdFingerprintGenerator
+from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.metrics.pairwise import manhattan_distances
 
@@ -204,12 +205,26 @@ def _words(inputs: Inputs) -> Any:
 
 def tanimoto(a: Any, b: Any) -> FloatArray:
     """Tanimoto similarity ``(m, n)`` of sets given as rows of 0 and 1, ``(m, D)`` and ``(n, D)``, dense or sparse."""
-    shared = a @ b.T
-    shared = np.asarray(shared if isinstance(shared, np.ndarray) else shared.toarray(), dtype=np.float64)
+    shared = np.asarray(a @ b.T if isinstance(b, np.ndarray) else _shared(a, b), dtype=np.float64)
     sizes = [np.asarray(x.sum(axis=1), dtype=np.float64).ravel() for x in (a, b)]
     either = sizes[0][:, None] + sizes[1] - shared
     similarity: FloatArray = np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
     return similarity
+
+
+def _shared(a: Any, b: Any) -> FloatArray:
+    """Number of members that sparse sets share ``(m, n)``.
+
+    Variants of one protein share nearly all words: what most sets hold is counted by those that lack it, which are few.
+    """
+    usual = b.getnnz(axis=0) * 2 > b.shape[0]
+    others = np.flatnonzero((b.getnnz(axis=0) > 0) & ~usual)
+    shared = (a[:, others] @ b[:, others].T).toarray()
+    lacking = [csr_array(1 - x[:, np.flatnonzero(usual)].toarray()) for x in (a, b)]
+    lacked = [np.asarray(x.sum(axis=1)).ravel() for x in lacking]
+    both = (lacking[0] @ lacking[1].T).toarray()
+    counts: FloatArray = shared + usual.sum() - lacked[0][:, None] - lacked[1] + both
+    return counts
 
 
 def _shared_atoms(a: FloatArray, b: FloatArray) -> FloatArray:

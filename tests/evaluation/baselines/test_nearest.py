@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rdkit import DataStructs
 from rdkit.Chem import rdFingerprintGenerator
+from scipy.sparse import csr_matrix
 from sklearn.neighbors import KNeighborsRegressor
 
 from gia_science.evaluation.baselines.nearest import CHUNK, Space, fit_nearest, tanimoto
@@ -76,3 +79,12 @@ def test_large_tables_are_looked_at_in_part_and_still_fitted_whole(make, monkeyp
 
 def test_empty_sets_are_equal() -> None:
     assert tanimoto(np.zeros((1, 4)), np.zeros((1, 4))).tolist() == [[1.0]]
+
+
+@given(st.integers(0, 5), st.integers(1, 9), st.integers(1, 12), st.integers(0, 10**6))
+def test_sparse_sets_are_as_near_as_dense_ones(m: int, n: int, width: int, seed: int) -> None:
+    """However usual their members: what most hold, or none, is counted otherwise."""
+    rng = np.random.default_rng(seed)
+    usual = rng.random(width)
+    a, b = ((rng.random((rows, width)) < usual).astype(float) for rows in (m, n))
+    np.testing.assert_allclose(tanimoto(csr_matrix(a), csr_matrix(b)), tanimoto(a, b))
