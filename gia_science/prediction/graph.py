@@ -15,7 +15,7 @@ import torch
 
 from gia_science.data.batching import collate
 from gia_science.data.writer import TableWriter, atomic_file
-from gia_science.errors import RecipeError, TableError, Where
+from gia_science.errors import RecipeError, TableError, UnreadableInputError, Where
 from gia_science.evaluation.graph import GraphStatistics, degree_counts, graph_statistics
 from gia_science.model.ensemble import PropertyEnsemble
 from gia_science.tokens.featurizer import Example, Featurizer
@@ -277,7 +277,17 @@ def token_graph(
         What `featurizer` made of `reading`.
     featurizer : Featurizer
     reading : Reading
+
+    Raises
+    ------
+    UnreadableInputError
+        When no token stands for a part of the input: a variant that is the reference has none.
     """
+    if not (example.stream.units >= 0).any():
+        raise UnreadableInputError(
+            "no graph: no token stands for a part of the input",
+            hint="of variants only the residues that differ from the reference have tokens",
+        )
     found, mask = network.adjacencies(collate([example]))
     present = mask[0].numpy()
     adjacency = found[0].float().numpy()[..., present, :][..., present]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from gia_science.errors import RecipeError
+from gia_science.errors import RecipeError, UnreadableInputError
 from gia_science.model.heads import PropertyNetwork
 from gia_science.model.losses import SMOOTH
 from gia_science.training.encode import encode
@@ -239,6 +239,9 @@ def test_of_variants_with_few_mutations_each_only_these_are_read(table: Write, r
     found = model.predict([wild, "M" * 16, wild[:5]])
     assert np.isfinite(found["y_pred"]).all()
     assert "only the residues that differ from the reference are read" in model.saved.card
+    assert [len(vectors) for vectors in model.embed([wild, variants[0]], tokens=True)] == [0, 1]
+    with pytest.raises(UnreadableInputError, match="no graph"):
+        model.graph(wild)
 
 
 def test_of_variants_that_differ_at_few_places_only_these_are_read(table: Write, recipe: Build) -> None:
