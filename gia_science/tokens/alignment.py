@@ -15,8 +15,6 @@ OPEN: Final = "?"
 """Stands in a template for a place at which sequences differ."""
 TOLD_APART_BY: Final = tuple(FEATURE_NAMES.index(name) for name in ("hydropathy", "volume"))
 """Columns of the features by which trees tell residues at a place apart: two numbers in place of twenty columns."""
-
-
 NEARLY_ALL: Final = 0.9
 """Share of the texts that have one length, from which on that is no chance."""
 
@@ -45,7 +43,7 @@ def template_of(sequences: Sequence[str]) -> str:
     >>> template_of(["MKVA", "MRVA", "MKVG"])
     'M?V?'
     """
-    codes = np.stack([_codes(sequence) for sequence in sequences])
+    codes = _codes_of(sequences)
     differ = (codes != codes[0]).any(axis=0)
     return "".join(
         OPEN if here else residue for here, residue in zip(differ.tolist(), sequences[0], strict=True)
@@ -65,7 +63,7 @@ def consensus_of(sequences: Sequence[str]) -> str:
     >>> consensus_of(["MKVA", "MRVA", "MKVG"])
     'MKVA'
     """
-    codes = np.stack([_codes(sequence) for sequence in sequences])
+    codes = _codes_of(sequences)
     letters = np.unique(codes)
     counts = np.stack([(codes == letter).sum(axis=0) for letter in letters])
     return "".join(map(chr, letters[counts.argmax(axis=0)].tolist()))
@@ -80,6 +78,11 @@ def departures(template: str, residues: str) -> IntArray:
     """Places at which a sequence of the template's length is not as the template says."""
     fixed = _codes(template)
     return np.flatnonzero((fixed != ord(OPEN)) & (fixed != _codes(residues)))
+
+
+def _codes_of(sequences: Sequence[str]) -> IntArray:
+    """Codes ``(n, L)`` of sequences of one length."""
+    return np.stack([_codes(sequence) for sequence in sequences])
 
 
 def _codes(text: str) -> IntArray:

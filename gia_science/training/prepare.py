@@ -342,7 +342,7 @@ def _aligned(recipe: Recipe, table: LoadedTable, known: Mapping[str, Any]) -> di
 
 def _aligned_residues(cells: Sequence[str], tokenizer: DomainTokenizer[Any]) -> list[str]:
     """Cleaned residues of what can be read, where they are aligned; else none, and little is read."""
-    if usual_length([cell.strip() for cell in cells]) is None:
+    if usual_length([text for cell in cells if (text := cell.strip())]) is None:
         return []
     found: list[str] = []
     for cell in cells:

@@ -235,6 +235,9 @@ def test_of_variants_with_few_mutations_each_only_these_are_read(table: Write, r
     assert sorted({row.reading.length for row in prepared.rows}) == [0, 1]
     without = prepare(recipe(table(sequence=sequences, y=y), tokens__sites=0)).recipe
     assert without.tokens == {"sites": 0}
+    blanks = table(sequence=[*sequences, *[""] * 20], y=[*y, *[1.0] * 20])
+    blank = prepare(recipe(blanks, data__bad_rows="drop")).recipe
+    assert blank.tokens == {"reference": wild}, "cells with nothing in them say nothing of lengths"
     model = run(recipe(table(sequence=sequences, y=y), training__epochs=1, training__min_steps=1)).model
     found = model.predict([wild, "M" * 16, wild[:5]])
     assert np.isfinite(found["y_pred"]).all()
