@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -325,13 +326,17 @@ def evaluate_predictions(
     assert not keys or len(keys) == len(truth), "one key for each row"
 
     def scores(index: int, rows: npt.NDArray[np.int64] | slice) -> TargetScores:
-        measured = truth[rows, index]
+        priors = scored.priors_of(index, kind=kind)
+        score = partial(score_task, kind, truth[rows, index], seed=seed)
+        # Labels of all are chosen alike, or a model would be praised for the choice; the constant's probability is
+        # the share itself, which leaves it nothing to choose by.
         beside = {
-            baseline.name: score_task(kind, measured, baseline.values[rows, index], seed=seed)
+            baseline.name: score(
+                baseline.values[rows, index], priors=() if baseline.name == "constant" else priors
+            )
             for baseline in baselines
         }
-        predicted, priors = scored.column(index, kind=kind)[rows], scored.priors_of(index, kind=kind)
-        ours = score_task(kind, measured, predicted, priors=priors, seed=seed)
+        ours = score(scored.column(index, kind=kind)[rows], priors=priors)
         return TargetScores(targets.names[index], ours, beside)
 
     everything = range(len(targets.names))

@@ -199,3 +199,17 @@ def test_groups_are_scored_as_if_they_were_all_there_is() -> None:
     assert rows[0][4] == str(alone.score())
     assert {len(row) for row in rows} == {len(head)}
     assert Evaluation.from_json(evaluation.to_json()) == evaluation
+
+
+def test_labels_of_baselines_are_chosen_as_those_of_the_model() -> None:
+    """Or a model would be ahead by the choice alone; a constant has its most frequent class in any case."""
+    truth = np.array([[0.0], [0.0], [0.0], [0.0], [1.0]])
+    prediction = np.array([[0.1], [0.1], [0.1], [0.3], [0.4]])
+    share = np.full((5, 1), 0.2)
+    beside = [BaselinePrediction("random_forest", "", prediction), BaselinePrediction("constant", "", share)]
+    likeliest = Targets(names=("y",), kind="binary", labels=("0", "1"))
+    for targets, found in ((likeliest, 0.5), (likeliest.model_copy(update={"priors": (0.2,)}), 0.875)):
+        evaluation = evaluate_predictions(targets, truth=truth, prediction=prediction, baselines=beside)
+        for baseline in (None, "random_forest"):
+            assert evaluation.score("balanced_accuracy", baseline=baseline).value == found
+        assert evaluation.score("accuracy", baseline="constant").value == 0.8
