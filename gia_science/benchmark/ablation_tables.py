@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gia_science.benchmark.ablation import ChangedTrials
-from gia_science.benchmark.accuracy import TaskTrial
 from gia_science.benchmark.protocol import protocol_of
 from gia_science.benchmark.stored import write_files
 from gia_science.benchmark.summary import Estimate
@@ -31,7 +30,9 @@ def ablation_csv(done: Sequence[ChangedTrials]) -> str:
         for trial in item.trials:
             metric = protocol_of(trial.task).metric.name
             made = (trial.rows_test, trial.version, trial.recipe)
-            writer.writerow([trial.task, item.change.name, trial.seed, metric, f"{_score(trial):.6g}", *made])
+            writer.writerow(
+                [trial.task, item.change.name, trial.seed, metric, f"{item.score(trial):.6g}", *made]
+            )
     return stream.getvalue()
 
 
@@ -48,7 +49,7 @@ def ablation_markdown(done: Sequence[ChangedTrials]) -> str:
 def _section(task: str, done: Sequence[ChangedTrials]) -> Iterator[str]:
     protocol = protocol_of(task)
     by_seed = {
-        item.change.name: {trial.seed: _score(trial) for trial in item.trials if trial.task == task}
+        item.change.name: {trial.seed: item.score(trial) for trial in item.trials if trial.task == task}
         for item in done
     }
     first, start = next(iter(by_seed.items()))
@@ -74,9 +75,3 @@ def _told(change: Estimate, *, greater_is_better: bool) -> str:
     if change.is_zero:
         return text
     return f"**{text}** ({'better' if (change.mean > 0) == greater_is_better else 'worse'})"
-
-
-def _score(trial: TaskTrial) -> float:
-    value = trial.scores.score(protocol_of(trial.task).metric.name).value
-    assert value is not None, "the metric of a shipped task is defined on its test rows"
-    return value

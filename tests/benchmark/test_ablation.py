@@ -10,11 +10,13 @@ import pytest
 
 from gia_science.benchmark.ablation import CHANGES, START, Change, ChangedTrials, ablate
 from gia_science.benchmark.ablation_tables import ablation_csv, ablation_markdown, write_tables
+from gia_science.benchmark.accuracy import TaskTrial
 from gia_science.benchmark.protocol import bundled_tasks, protocol_of
 from gia_science.model.heads import PropertyNetwork
 from gia_science.training.architecture import network_config
 from gia_science.training.encode import encode
 from gia_science.training.prepare import prepare
+from gia_science.training.run import NETWORKS_ALONE
 
 QUICK = {
     "network.width": 16,
@@ -32,6 +34,10 @@ TWO = (Change("one network", "start"), Change("without averaged weights", "no-em
 def done(tmp_path_factory) -> tuple[Path, list[ChangedTrials]]:
     folder = tmp_path_factory.mktemp("ablation")
     return folder, ablate(folder, tasks=["expt_gap"], seeds=2, changes=TWO, settings=QUICK)
+
+
+def _ways(slug: str) -> list[tuple[str, str]]:
+    return [(change.slug, str(change.settings)) for change in CHANGES if change.slug == slug]
 
 
 def scored(item: ChangedTrials, values: list[float]) -> ChangedTrials:
@@ -82,6 +88,22 @@ def test_differences_are_paired_by_seed(done) -> None:
     assert "worse" not in unclear
 
 
+def test_networks_without_their_trees_are_scored_from_the_same_training(tmp_path: Path) -> None:
+    """Without a share of trees the networks are the model."""
+    five = {**QUICK, "network.members": 2, "network.blend": True}
+    changes = (Change("networks", "both", five, part=NETWORKS_ALONE), Change("with trees", "both", five))
+    networks, whole = ablate(tmp_path, tasks=["expt_gap"], seeds=1, changes=changes)
+    (trial,) = whole.trials
+    assert networks.trials == whole.trials
+    assert whole.score(trial) == trial.scores.score("mae").value
+    assert networks.score(trial) == trial.scores.score("mae", baseline=NETWORKS_ALONE).value
+    assert networks.score(trial) > whole.score(trial)
+    raw = trial.model_dump()
+    raw["evaluation"]["baselines"] = {}
+    raw["evaluation"]["targets"][0]["baselines"] = {}
+    assert networks.score(TaskTrial.model_validate(raw)) == whole.score(trial)
+
+
 def test_tables_hold_every_score(done, tmp_path: Path) -> None:
     _, items = done
     rows = list(csv.DictReader(io.StringIO(ablation_csv(items))))
@@ -99,8 +121,10 @@ def test_tables_hold_every_score(done, tmp_path: Path) -> None:
 
 
 def test_every_change_can_be_made_to_the_tasks_that_it_is_for() -> None:
-    assert len({change.slug for change in CHANGES}) == len(CHANGES)
     for change in CHANGES:
+        # A folder holds trials of one setting, which may be scored in more than one way.
+        assert {*_ways(change.slug)} == {(change.slug, str(change.settings))}
+        assert len(_ways(change.slug)) == len({other.part for other in CHANGES if other.slug == change.slug})
         for task in bundled_tasks():
             recipe = protocol_of(task, settings={**START, **change.settings}).recipe
             if change.settings and (not change.domains or recipe.data.domain in change.domains):
