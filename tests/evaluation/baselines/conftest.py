@@ -53,3 +53,4 @@ def numbers(make: Callable[..., Inputs]) -> Callable[..., Inputs]:
 @pytest.fixture(autouse=True)
 def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gia_science.evaluation.baselines.forest.TREES", 12)
+    monkeypatch.setattr("gia_science.evaluation.baselines.forest.TREES_OF_CHOICE", 11)

@@ -66,8 +66,13 @@ def test_a_feature_that_is_missing_everywhere_does_no_harm(numbers) -> None:
     assert np.isfinite(fit_forest("regression", numbers(x), y).predict(numbers(x))).all()
 
 
-def test_a_forest_of_molecules_sees_what_serves_the_property() -> None:
-    """Bits where environments decide, descriptors too where size does: chosen by rows out of the bags."""
+def test_a_forest_of_molecules_sees_what_serves_the_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bits where environments decide, descriptors too where size does: chosen by rows out of the bags.
+
+    It is then the forest that scikit-learn grows at once.
+    """
+    monkeypatch.setattr("gia_science.evaluation.baselines.forest.TREES", 200)
+    monkeypatch.setattr("gia_science.evaluation.baselines.forest.TREES_OF_CHOICE", 100)
     tokenizer = make_tokenizer("smiles")
     texts = [f"{'C' * size}{end}" for size in range(1, 21) for end in ("O", "N", "Cl", "F")]
     inputs = Inputs.of("smiles", [tokenizer.read(text) for text in texts])
@@ -78,10 +83,11 @@ def test_a_forest_of_molecules_sees_what_serves_the_property() -> None:
         seen.add(fitted.view)
         x = np.nan_to_num(inputs.descriptors)
         errors = {}
+        whole = RandomForestRegressor(200, max_features=1 / 3, random_state=0, oob_score=True)
         for view in (_everything, _environments):
-            forest = RandomForestRegressor(500, max_features=1 / 3, random_state=0, oob_score=True)
-            errors[view] = np.mean((forest.fit(view(x), y).oob_prediction_ - y) ** 2)
+            errors[view] = np.mean((whole.fit(view(x), y).oob_prediction_ - y) ** 2)
         assert fitted.view is min(errors, key=errors.__getitem__)
+        np.testing.assert_array_equal(fitted.predict(x), whole.fit(fitted.view(x), y).predict(fitted.view(x)))
     assert _everything in seen
     (classifier,) = fit_forest("binary", inputs, (noise > 0).astype(float)).estimators
     assert classifier.predict_proba(np.nan_to_num(inputs.descriptors)).shape == (len(texts), 2)
