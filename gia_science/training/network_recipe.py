@@ -47,7 +47,8 @@ class NetworkRecipe(BackboneRecipe):
         default=None,
         description="Blend the networks with a forest on the same descriptors; its share is chosen by rows that "
         "neither has seen, and told. Where not given: yes, where there are descriptors and a forest for such targets, "
-        "and the network is trained from a table; not in scikit-learn's estimators.",
+        "and the network is trained from a table; not of variants of which only mutations are read, and not in "
+        "scikit-learn's estimators.",
     )
     known_edges: bool = Field(
         default=False,

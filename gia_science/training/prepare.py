@@ -47,6 +47,8 @@ from gia_science.training.start import adopt
 logger = logging.getLogger("gia_science")
 SAYS_PLACES = ("sites", "template", "reference")
 """Options of the tokens of proteins, of which each says which places there are."""
+READS_MUTATIONS = ("template", "reference")
+"""Those by which only residues that differ are read."""
 FEWEST_ALIGNED = 50
 """Sequences of one length, below which that may be chance."""
 FEW_PLACES = 0.5
@@ -194,12 +196,15 @@ def with_members(recipe: Recipe, rows: int) -> Recipe:
 def _with_blend(recipe: Recipe, targets: Targets) -> Recipe:
     """The recipe with a forest beside the networks, where it says nothing and there can be one.
 
+    Descriptors say of variants which residues there are, not where, which the networks know: a forest is no help there.
     Descriptors that neither networks nor a forest would read are not computed.
     """
     wanted = recipe.network.blend
     if wanted is None:
-        described = bool(recipe.descriptors or recipe.data.columns) and recipe.backbone is None
-        wanted = described and recipe.target.loss != "quantile" and targets.can_blend
+        variants = any(recipe.tokens.get(name) for name in READS_MUTATIONS)
+        told = recipe.data.columns or (recipe.descriptors and not variants)
+        possible = recipe.backbone is None and recipe.target.loss != "quantile" and targets.can_blend
+        wanted = bool(told) and possible
     read = recipe.descriptors if wanted else recipe.network.descriptors
     return recipe.updated({"network.blend": wanted, "descriptors": list(read or ())})
 

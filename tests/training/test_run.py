@@ -258,3 +258,19 @@ def test_of_variants_that_differ_at_few_places_only_these_are_read(table: Write,
     labels = ["h" * len(variant) for variant in variants[:-1]] + ["ch" * 4]
     by_residue = recipe(table(sequence=variants, y=labels), target__kind="per_token")
     assert prepare(by_residue).recipe.tokens == {"sites": 8}
+
+
+def test_trees_beside_networks_of_variants_need_columns_or_a_wish(table: Write, recipe: Build) -> None:
+    """The descriptors of a sequence say nothing of places; the user's columns may say anything."""
+    variants = ["MKT" + residue + "LLA" + other for residue in "ACDEFGHI" for other in "KLMNPQR"]
+    y = [float(index % 7) for index in range(len(variants))]
+    path = table(sequence=variants, y=y, ph=[value + 1 for value in y])
+
+    def blended(**options: object) -> bool | None:
+        return prepare(recipe(path, **options)).recipe.network.blend
+
+    named = {"descriptors": ["protparam"]}
+    assert not blended(**named)
+    assert blended(**named, tokens__sites=8)
+    assert blended(**named, network__blend=True)
+    assert blended(**named, data__columns=["ph"])
