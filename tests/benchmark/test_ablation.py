@@ -88,8 +88,12 @@ def test_differences_are_paired_by_seed(done) -> None:
     assert "worse" not in unclear
 
 
-def test_networks_without_their_trees_are_scored_from_the_same_training(tmp_path: Path) -> None:
+def test_networks_without_their_trees_are_scored_from_the_same_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a share of trees the networks are the model."""
+    for name in ("TREES", "FOLD_TREES"):
+        monkeypatch.setattr(f"gia_science.training.blend.{name}", 5)
     five = {**QUICK, "network.members": 2, "network.blend": True}
     changes = (Change("networks", "both", five, part=NETWORKS_ALONE), Change("with trees", "both", five))
     networks, whole = ablate(tmp_path, tasks=["expt_gap"], seeds=1, changes=changes)

@@ -22,6 +22,7 @@ CHAINS = [("C" * length, length) for length in range(1, 13)]
 @pytest.fixture(autouse=True)
 def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gia_science.evaluation.baselines.forest.TREES", 20)
+    monkeypatch.setattr("gia_science.evaluation.baselines.forest.TREES_OF_CHOICE", 19)
 
 
 @pytest.fixture
