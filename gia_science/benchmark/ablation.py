@@ -105,10 +105,10 @@ class ChangedTrials:
 
     def score(self, trial: TaskTrial) -> float:
         """What one of them scores by the metric that its task is judged by."""
-        part = self.change.part
+        scores, part = trial.scores, self.change.part
         # Without a share of trees the networks are the model.
-        part = part if part in trial.scores.baselines else None
-        value = trial.scores.score(protocol_of(trial.task).metric.name, baseline=part).value
+        part = part if part in scores.baselines else None
+        value = scores.score(protocol_of(trial.task).metric.name, baseline=part).value
         assert value is not None, "the metric of a shipped task is defined on its test rows"
         return value
 
