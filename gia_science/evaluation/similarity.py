@@ -27,6 +27,7 @@ ALIGNED = 3
 """Candidates of a sequence, those that share most k-mers, that are aligned with it."""
 ALIGNED_CELLS = 500_000_000
 """Cells of all alignments together: of long sequences fewer rows are looked at."""
+CLOSE_SEQUENCES = 0.9
 RADIUS, BITS = 2, 2048
 
 
@@ -51,7 +52,9 @@ class Measure:
 
 MEASURES: Mapping[str, Measure] = {
     "smiles": Measure(f"Tanimoto of {BITS} Morgan bits, radius {RADIUS}", (0.4, 0.7, 0.85), 0.85),
-    "protein": Measure("share of residues identical in an alignment", (0.3, 0.5, 0.9), 0.9),
+    "protein": Measure(
+        "share of residues identical in an alignment", (0.3, 0.5, CLOSE_SEQUENCES), CLOSE_SEQUENCES
+    ),
     "composition": Measure("1 less half the sum of differences of the fractions", (0.8, 0.95, 0.99), 0.99),
 }
 
@@ -78,7 +81,8 @@ def nearest(
     """Similarity of rows to their nearest neighbour among others.
 
     Molecules and compositions are compared with every other row. Sequences are aligned (global, BLOSUM62, gaps -11 and
-    -1, free at the ends) with the few others that share most k-mers with them.
+    -1, free at the ends) with the few others that share most k-mers with them. Those of one length that agree at nine
+    places of ten are taken as they stand: variants of one protein, which an alignment leaves so.
 
     Parameters
     ----------
@@ -164,9 +168,20 @@ def _aligner() -> Any:
 
 def _identity(aligner: Any, one: str, other: str) -> float:
     """Share of the residues of one sequence that are identical in its best alignment with the other."""
+    as_they_stand = _identity_by_place(one, other)
+    if as_they_stand >= CLOSE_SEQUENCES:
+        return as_they_stand
     # The matrix has no J (I or L).
     one, other = one.replace("J", "X"), other.replace("J", "X")
     return float(aligner.align(one, other)[0].counts().identities / len(one))
+
+
+def _identity_by_place(one: str, other: str) -> float:
+    """Share of places with the same residue, 0 for sequences of two lengths."""
+    if len(one) != len(other):
+        return 0.0
+    first, second = (np.frombuffer(text.encode("ascii"), dtype=np.uint8) for text in (one, other))
+    return float(np.mean(first == second))
 
 
 _SIMILARITY = {"smiles": _molecules, "protein": _proteins, "composition": _compositions}

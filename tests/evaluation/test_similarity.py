@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from operator import ne
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 
@@ -54,6 +59,44 @@ def test_identity_is_counted_by_the_sequence_that_is_held_out() -> None:
     assert 0.5 <= found[1] < 0.7
     (short,) = nearest("protein", rows[:1], readings("protein", ["GI"])).similarity
     assert short == 0.1
+
+
+AMINO = "ACDEFGHIKLMNPQRSTVWY"
+
+
+@given(
+    st.text(AMINO, min_size=20, max_size=120),
+    st.lists(st.tuples(st.integers(0), st.sampled_from(AMINO)), max_size=2),
+)
+def test_variants_taken_as_they_stand_are_about_as_near_as_their_alignment_says(parent, mutations) -> None:
+    residues = list(parent)
+    for place, residue in mutations:
+        residues[place % len(residues)] = residue
+    variant = "".join(residues)
+    rows = readings("protein", [variant, parent])
+    aligned = similarity._aligner().align(variant, parent)[0].counts().identities / len(variant)
+    (found,) = nearest("protein", rows[:1], rows[1:]).similarity
+    assert found == pytest.approx(aligned, abs=len(mutations) / len(parent))
+    assert found == pytest.approx(1 - sum(map(ne, variant, parent)) / len(parent))
+
+
+def test_only_sequences_that_differ_in_more_are_aligned(monkeypatch) -> None:
+    """Alignments of thousands of variants took longer than the training on them."""
+    calls: list[str] = []
+
+    class Counting:
+        def align(self, one: str, other: str) -> Any:
+            calls.append(one)
+            return aligner.align(one, other)
+
+    aligner = similarity._aligner()
+    monkeypatch.setattr(similarity, "_aligner", Counting)
+    parent = "GIGKFLHSAKKFGKAFVGEI"
+    close, apart, longer = parent[:-1] + "W", "W" * 3 + parent[3:], parent + "W"
+    rows = readings("protein", [close, apart, longer, parent])
+    found = nearest("protein", rows[:3], rows[3:]).similarity
+    assert calls == [apart, longer]
+    assert found.tolist() == pytest.approx([0.95, 0.85, 20 / 21])
 
 
 @pytest.mark.parametrize("domain", ["protein", "composition"])
