@@ -36,13 +36,13 @@ def next_step(
     if not report.rows:
         return "put rows under the header"
     if len(report.unreadable) == report.rows:
-        return "no row can be used: are these the right column and domain? (--input, --domain, --target)"
+        return _no_row(report)
     place = [] if header else ["--no-header"]
     place += ["--input", input] if input is not None else []
     if model is not None:
         return shlex.join(["gia", "predict", model, file or "FILE", *place, "-o", "predictions.csv"])
     if report.distinct < FEWEST_INPUTS:
-        return "measure more, or read more rows: a model needs many different inputs"
+        return _too_few(report)
     if any(target.kind is None or (target.problem and report.task is None) for target in report.targets):
         return "choose another target or --kind, or mend the column"
     names = [target.name for target in report.targets] or _candidate(report.columns)
@@ -61,6 +61,18 @@ def next_step(
     if max_length != MAX_LENGTH:
         words += ["--set", f"network.max_length={max_length}"]
     return _shown(words, report)
+
+
+def _no_row(report: ValidationReport) -> str:
+    if report.lengths is None:
+        return "no row can be used: are these the right column and domain? (--input, --domain, --target)"
+    return "no row can be used, though inputs can be read: mend the rows told of above, or choose another --target"
+
+
+def _too_few(report: ValidationReport) -> str:
+    if report.distinct + len(report.unreadable) < FEWEST_INPUTS:
+        return "measure more, or read more rows: a model needs many different inputs"
+    return "mend the rows that cannot be used: too few others are left to train on"
 
 
 def _shown(words: list[str], report: ValidationReport) -> str:

@@ -241,6 +241,20 @@ def test_too_few_rows(rows: int, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("smiles", "y", "told"),
+    [
+        (["CCO", "CCN", "CCC"], ["1,5", "2,5", "3,5"], "no row can be used, though inputs can be read: mend"),
+        (["CCO", "CCN", "CCC", "CC"], ["1,5", "2,5", "3,5", ""], "mend the rows that cannot be used"),
+        (["C1CC", "x", "c"], ["1", "2", "3"], "no row can be used: are these the right column"),
+    ],
+)
+def test_who_has_measured_enough_is_told_to_mend_rows(smiles: list[str], y: list[str], told: str) -> None:
+    """A spreadsheet with decimal commas has hundreds of measurements: more of them would not help."""
+    report = validate(pd.DataFrame({"smiles": smiles, "y": y}), target="y")
+    assert report.next_step.startswith(told)
+
+
+@pytest.mark.parametrize(
     ("name", "target", "rows", "repeats"), [("nav17", "pIC50", 1017, 0), ("expt_gap", "band_gap_eV", 2152, 0)]
 )
 def test_bundled_data_have_no_repeats(name: str, target: str, rows: int, repeats: int) -> None:
