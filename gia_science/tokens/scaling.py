@@ -18,8 +18,11 @@ CLIP = 5.0
 
 _MISSING = frozenset({"", "na", "n/a", "nan"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_MINUS = "\N{MINUS SIGN}\N{EN DASH}"
+"""What printed tables have for the hyphen."""
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*|[+-]?[0-9]{1,3}(?:,[0-9]{3}){2,}")
 QUANTITY = re.compile(
-    r"(?P<bound>[<>=~≈≤≥±]*)\s*(?P<number>[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?)\s*"
+    rf"(?P<bound>[<>=~≈≤≥±]*)\s*(?P<number>[+\-{_MINUS}]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?)\s*"
     r"(?P<unit>[^0-9\s,;][^,;]{0,14})?"
 )
 """A number with what people write about it: a bound before it, a unit behind."""
@@ -50,9 +53,13 @@ def _hint(cell: str) -> str | None:
     """What is wrong with a cell that is nearly a number."""
     if "," in cell and _NUMBER.fullmatch(cell.replace(",", ".", 1)):
         return "the decimal sign is a point"
+    if _THOUSANDS.fullmatch(cell):
+        return "nothing stands between thousands"
     parts = QUANTITY.fullmatch(cell)
     if parts is None:
         return None
+    if parts["number"][0] in _MINUS:
+        return "the minus sign is a hyphen"
     if parts["bound"]:
         return "a bound is no value: leave the row out, or decide on a number"
     return "the number alone, without a unit" if parts["unit"] else None

@@ -59,6 +59,7 @@ def test_what_does_not_fit_is_refused() -> None:
         ([["0.5", "1.5", "2.5"]], "regression"),
         ([["1", "2", "3", "oops"]], "regression"),
         ([["5.2 nM", "6.1 nM", "7.0 nM"] * 3], "regression"),
+        ([["\N{MINUS SIGN}3.4", "\N{MINUS SIGN}2.1", "\N{MINUS SIGN}0.2"] * 3], "regression"),
         ([["12 %", "15%", "20 %"] * 3], "regression"),
         ([[">10", "5", "<0.1", "7"] * 3], "regression"),
         ([["5,2", "6,1", "7,0"] * 3], "regression"),

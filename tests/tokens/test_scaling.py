@@ -139,6 +139,10 @@ def test_what_is_nearly_a_number_is_told():
         (">10", "a bound is no value"),
         ("5.2 nM", "without a unit"),
         ("12%", "without a unit"),
+        ("\N{MINUS SIGN}3.4", "the minus sign is a hyphen"),
+        ("\N{EN DASH}3", "the minus sign is a hyphen"),
+        ("-1,234.5", "nothing stands between thousands"),
+        ("1,234,567", "nothing stands between thousands"),
     ):
         with pytest.raises(UnreadableInputError, match=hint):
             numeric_cell(cell)
