@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from gia_science.data.compression import HEAD_BYTES, ByteSource
+from gia_science.data.header import read_header
 from gia_science.data.lines import text_lines, whole_lines
 from gia_science.data.record import Record, Table, id_position, name_columns
-from gia_science.errors import TableError, Where, listed
+from gia_science.errors import TableError, Where
 
 DELIMITERS = ("\t", ";", ",", "|")
 """What may stand between cells; of two that fit a file equally well, the first."""
 
 _SAMPLE_ROWS = 200
-_NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,11 @@ def _recognise(source: ByteSource, *, header: bool, tabs: bool) -> _Layout:
     if not header:
         names = tuple(f"column_{index + 1}" for index in range(_usual_width(rows)))
         return _Layout(delimiter, names, rows[0].line, comments, notes)
-    names, header_notes = _header(rows[0], rows[1:], name)
+    where = Where(file=name, line=rows[0].line)
+    if rows[0].problem is not None:
+        raise TableError("the header cannot be read", got=rows[0].problem, where=where)
+    body = [row.cells for row in rows[1:] if row.problem is None]
+    names, header_notes = read_header(rows[0].cells, body, where=where)
     return _Layout(delimiter, names, rows[0].line, comments + 1, notes + header_notes)
 
 
@@ -234,46 +237,3 @@ def _comment_count(rows: Sequence[_Row]) -> int:
         return 0
     inside = (row.cells[0].startswith("#") and len(row.cells) != width for row in rows)
     return next(index for index, comment in enumerate(inside) if not comment)
-
-
-def _header(first: _Row, rows: Sequence[_Row], name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names as written, as many as the rows have cells, and notes."""
-    where = Where(file=name, line=first.line)
-    if first.problem is not None:
-        raise TableError("the header cannot be read", got=first.problem, where=where)
-    names, notes = tuple(first.cells), tuple[str, ...]()
-    body = [row.cells for row in rows if row.problem is None]
-    widths = {len(cells) for cells in body}
-    width = widths.pop() if len(widths) == 1 else len(names)
-    # A comma at the end of every row, or of the header alone, is a column without name and content.
-    if width > len(names) and not any("".join(cells[len(names) :]).strip() for cells in body):
-        notes = ("every row ends in an empty cell that the header does not name",)
-        names += ("",) * (width - len(names))
-    elif width < len(names) and not "".join(names[width:]).strip():
-        notes = ("the header ends in a delimiter that the rows do not have",)
-        names = names[:width]
-    suspects = _data_in_header(names, body)
-    if suspects:
-        raise TableError(
-            "the first row looks like data",
-            got=listed(list(map(repr, suspects))),
-            expected="names of columns",
-            hint="use --no-header, or name the columns",
-            where=where,
-        )
-    return names, notes
-
-
-def _data_in_header(names: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """Names that are numbers above columns of numbers, unless they count the columns, as 0, 1, 2, ... do."""
-    suspects = []
-    for index, name in enumerate(names):
-        cells = [cells[index] for cells in body if index < len(cells) and cells[index].strip()]
-        if _NUMBER.fullmatch(name) and all(map(_NUMBER.fullmatch, cells)):
-            suspects.append(name)
-    first = suspects[0].strip() if suspects else ""
-    if len(suspects) >= 3 and first.isdecimal():
-        counted = [str(int(first) + step) for step in range(len(suspects))]
-        if [name.strip() for name in suspects] == counted:
-            return []
-    return suspects
