@@ -30,9 +30,10 @@ from gia_science.training.budget import within_time
 from gia_science.training.card import unscored_card
 from gia_science.training.encode import encode
 from gia_science.training.members import fit_members
-from gia_science.training.prepare import Prepared, settle, with_members, with_start
+from gia_science.training.prepare import Prepared
 from gia_science.training.recipe import Recipe
 from gia_science.training.rotation import Unjudged
+from gia_science.training.settle import settle, with_members, with_start
 
 FloatArray = npt.NDArray[np.float64]
 
